@@ -54,6 +54,8 @@ inline void addEmbedFlags(CLI::App &app, EmbedCommand &command) {
   addOutput(app, command.output, "FILE.npy",
             "write the vectors as a table of f32 with one row per text");
   app.add_option("--format", command.format, "format of lines: text (default) or jsonl");
+  app.add_flag("--images", command.run.images,
+               "texts are paths of image files, for a model of texts and images such as CLIP");
   addPromptFlags(app, command.prompt);
   addNumber(app, "--dimensions", command.dimensions, 1,
             "keep the first N numbers of each vector, scaled to the length of the whole vector");
@@ -76,8 +78,9 @@ inline void addClassifyFlags(CLI::App &app, ClassifyCommand &command) {
   app.add_flag("--all", command.all, "print all labels, the most probable first");
   app.add_option("--pair", command.pair, "second text of each pair, for models of pairs")
       ->type_name("TEXT");
-  app.add_option("--labels", command.labels,
-                 "your own classes, for a model of natural language inference")
+  app.add_option(
+         "--labels", command.labels,
+         "your own classes, for a model of natural language inference, or of texts and images")
       ->type_name("A,B,…")
       ->delimiter(',')
       ->transform([](const std::string &label) { return CLI::detail::trim_copy(label); })
@@ -402,6 +405,7 @@ inline void addReaders(CLI::App &app, const TextDriver &driver, Status &outcome)
              addClassifyFlags, checkClassify, classifyCommand,
              start + "classify model.heddle \"a text\"\n" + start +
                  "classify bart-large-mnli --labels=sports,politics \"a text\"\n" + start +
+                 "classify clip-vit-base-patch32 --labels=cat,dog photo.jpg\n" + start +
                  "classify model.heddle --all --device=vulkan < texts.txt");
   addEncoder("detect", "find objects in images, and their boxes", DetectCommand(), addDetectFlags,
              checkDetect, detectCommand,

@@ -256,6 +256,18 @@ Status Architecture::selectHead() {
   return check();
 }
 
+/// `join`: two of the parts, of texts and of images.
+Expected<std::vector<std::string>>
+Architecture::joinedOf(const Json &json, const std::vector<std::string> &names) const {
+  std::vector<std::string> list;
+  for (const Json &name : json.is_array() ? json : Json::array())
+    if (name.is_string() && llvm::is_contained(names, name.get<std::string>()))
+      list.push_back(name.get<std::string>());
+  if (!json.is_array() || json.size() != 2 || list.size() != 2)
+    return error("join", "expected two of the parts, of texts and of images, found " + shown(json));
+  return list;
+}
+
 /// Selects the wanted part of a file with several models and merges it into the file that it
 /// extends.
 Status Architecture::selectPart(const std::string &wanted) {
@@ -276,6 +288,8 @@ Status Architecture::selectPart(const std::string &wanted) {
                       quotedText(chosen));
   llvm::copy_if(names, std::back_inserter(left), [&](auto &name) { return name != chosen; });
   others = listText(left);
+  if (wanted.empty() && document.contains("join"))
+    joined = HEDDLE_TRY(joinedOf(document["join"], names));
   Json part = parts[chosen];
   if (!part.is_object() || !part.value("extends", Json()).is_string())
     return error("parts." + chosen, "expected an object with extends, found " + shown(part));

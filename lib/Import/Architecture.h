@@ -89,6 +89,9 @@ public:
   const std::string &head() const { return headName; }
   /// Head with which the folder was saved and that the file lacks; empty: none.
   const std::string &missingHead() const { return missing; }
+  /// Names of the parts that are read together if none is chosen, of texts and of images; empty:
+  /// the first one is read alone.
+  const std::vector<std::string> &joinedParts() const { return joined; }
   /// The other parts of the folder as a list; empty: none.
   const std::string &otherParts() const { return others; }
   /// Configuration keys with conflicting values, of which one is used, and keys of rotary positions
@@ -162,6 +165,8 @@ private:
                                     const WeightSource &checkpoint);
   Expected<TensorViewRef> byDistance(TensorViewRef view, const Json &json, const std::string &key,
                                      std::span<const int64_t> wanted);
+  Expected<std::vector<std::string>> joinedOf(const Json &json,
+                                              const std::vector<std::string> &names) const;
   Expected<TensorViewRef> asExtents(TensorViewRef view, const Json &json, const std::string &key);
   Expected<TensorViewRef> lastChannels(TensorViewRef view, const std::string &key);
   Expected<TensorViewRef> throughNorm(TensorViewRef view, const Json &json, const std::string &key,
@@ -172,6 +177,7 @@ private:
                                   const WeightSource &checkpoint);
 
   std::string folder, file, headName, missing, others;
+  std::vector<std::string> joined;
   std::vector<std::string> disagreements;
   Json config, root; ///< the object under `config-at`, and the whole config.json
   Json document;

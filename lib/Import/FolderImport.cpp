@@ -15,6 +15,7 @@
 #include "DescriptionImport.h"
 #include "FolderLanguages.h"
 #include "FolderModel.h"
+#include "FolderPair.h"
 #include "FolderSpeech.h"
 #include "FolderTask.h"
 #include "FolderTexts.h"
@@ -406,6 +407,9 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
     source.config.erase("architectures");
   std::vector<std::string> warnings;
   Architecture architecture = HEDDLE_TRY(Architecture::load(folder, source.config, options.part));
+  if (const auto &parts = architecture.joinedParts();
+      !parts.empty() && !options.training && options.pool.empty())
+    return importPair(root, parts[0], parts[1], options, context);
   auto checkpoint = source.openWeights(); // the configuration's errors are reported first
   if (checkpoint)
     HEDDLE_TRY(takeHead(source, **checkpoint, options, architecture, warnings));

@@ -27,7 +27,7 @@ std::string heddle::choiceHelp(const std::string &field) {
   if (field == "mask")
     return "replace a mask of the model: NAME=EXPR, such as decoder.mask=causal; repeatable";
   if (field == "part")
-    return "part of a folder with several models: text (default) or vision for CLIP";
+    return "part of a folder with several models: text or vision for CLIP (default: both)";
   if (field == "pool")
     return "pooling of a folder without modules.json, which gives one vector per text: cls, mean, "
            "max, last, weighted-mean, mean-sqrt or sum";

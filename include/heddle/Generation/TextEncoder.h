@@ -61,7 +61,7 @@ public:
   encode(const std::vector<std::string> &texts,
          const std::optional<std::string> &prompt = std::nullopt, int64_t batchTokens = 1024);
 
-  /// True if the model takes images, by `encodeImages` rather than by `encode`.
+  /// True if the model takes images alone, by `encodeImages` rather than by `encode`.
   bool takesImages() const { return model->source->images.has_value(); }
   /// The rows of each image, valid until the next call. Errors begin with the image's entry in
   /// `places`.
@@ -81,6 +81,7 @@ private:
   bool packs(const EncodedText &text) const;
   Status decodeWhole(std::span<const EncodedText *const> texts);
   Status takeDecoder();
+  Status takeImages();
 
   Session *session;
   std::shared_ptr<const TextModel> owned; ///< null: the caller owns the model
@@ -88,7 +89,8 @@ private:
   SourceRuns runs;
   std::string output;
   int64_t width = 0;
-  std::string imageHeight, imageWidth; ///< size of the images that the model takes
+  std::string ofImages = "encode";     ///< the function that takes images
+  std::string imageHeight, imageWidth; ///< size of the images that it takes
   bool isPooled = false;
   /// The decoder reads each text again, after its start token. The classes are in the last row.
   bool decodes = false, decodeTakesLengths = false;

@@ -89,6 +89,7 @@ struct TextSide : SideFacts {
 /// Text settings of a model, which readTextModel reads.
 struct TextModel : TextFacts {
   std::optional<TextSide> source, target;
+  std::optional<TextSide> image;    ///< images in the space of the source's texts
   std::optional<Vocabulary> labels; ///< names of a classifier's classes
 
   /// The text of the prompt `wanted`, or of the model's default if no name is given; empty for an
@@ -97,6 +98,10 @@ struct TextModel : TextFacts {
   /// The context of a text after this prompt. The model must outlive it.
   Expected<TextContext> contextAfterPrompt(const std::optional<std::string> &wanted) const;
 
+  /// The side of input images; null if the model takes none.
+  const TextSide *images() const {
+    return image ? &*image : source && source->images ? &*source : nullptr;
+  }
   /// The side of input texts: source, or target for a decoder-only model.
   TextSide &input() { return source ? *source : *target; }
   const TextSide &input() const { return source ? *source : *target; }

@@ -27,8 +27,8 @@ struct ModelChoices {
   /// Replacements of masks, NAME=EXPR. NAME is a key path of the description ("decoder.mask",
   /// "encoder.3.mask"), or the name of a mask op in dialect text.
   std::vector<std::string> mask;
-  /// Part of a Hugging Face folder with several models, such as CLIP's texts and images; empty: the
-  /// first.
+  /// Part of a Hugging Face folder with several models, such as CLIP's texts and images; empty: both
+  /// of texts and images, else the first.
   std::string part;
   /// Word of `encoder.pool` that replaces the head of a Hugging Face folder; empty: as the folder
   /// says.

@@ -328,6 +328,8 @@ int64_t packedElements(const PackEntry &entry);
 /// `encode` over concatenated texts in a single row. Text commands use it; Program::model tells
 /// them whether it exists.
 inline constexpr const char *packedFunction = "encode_packed";
+/// Vectors of images, in a model whose `encode` gives vectors of texts in the same space.
+inline constexpr const char *imageFunction = "encode_image";
 
 /// All data of an artifact except code, texts and the bytes of weights.
 struct Program {

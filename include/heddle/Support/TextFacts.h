@@ -205,20 +205,23 @@ struct TextFacts {
   Similarity similarity = Similarity::Cosine;
   Languages languages;
   std::vector<TextTask> tasks;
+  double imageScale = 0;             ///< of a model of texts and images: factor of cosines; 0: none
   std::optional<SpeechFacts> speech; ///< set in a speech model
   /// JSON of the recipe of training (Training/Recipe.h); empty: compiled without `--training`.
   std::string training;
   int64_t size = 0; ///< with `training`: features of a row
   HEDDLE_FIELDS(0, kind, sequenceFirst, padded, packed, poolsParts, unitLength, classes, labelsFile,
                 problem, sigmoidScores, head, maskToken, prompts, defaultPrompt, promptIsPooled,
-                dimensions, similarity, languages, tasks, speech, training, size)
+                dimensions, similarity, languages, tasks, imageScale, speech, training, size)
 };
 
 /// All that a compiled file says of the texts of its model.
 struct ModelFacts {
   TextFacts text;
   std::optional<SideFacts> source, target;
-  HEDDLE_FIELDS(0, text, source, target)
+  /// Images whose vectors are in the space of the source's: what enters imageFunction.
+  std::optional<SideFacts> image;
+  HEDDLE_FIELDS(0, text, source, target, image)
 };
 
 /// JSON of facts. Fields with their default value are left out.

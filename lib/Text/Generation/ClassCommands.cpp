@@ -166,9 +166,11 @@ Status heddle::classifyCommand(Session &session, const ClassifyCommand &command,
                                std::ostream &out, std::ostream &notes) {
   HEDDLE_TRY(checkClassify(command));
   OpenedEncoder opened;
-  HEDDLE_TRY(openClasses(session, command.run,
-                         command.labels.empty() ? std::nullopt : std::optional(true),
-                         "with a classifier", opened));
+  HEDDLE_TRY(openEncoder(session, command.run, opened));
+  if (!command.labels.empty() && opened.model.image)
+    return classifyImagesByLabels(opened, command, in, out, notes);
+  HEDDLE_TRY(checkClasses(opened, command.labels.empty() ? std::nullopt : std::optional(true),
+                          "with a classifier"));
   if (!command.labels.empty())
     return classifyByLabels(opened, command, in, out, notes);
   const Classifier classifier(opened, command);

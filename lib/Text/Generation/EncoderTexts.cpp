@@ -285,7 +285,7 @@ static Status encodeImages(OpenedEncoder &opened, const EncoderCommand &command,
   Texts texts(command.text, in);
   for (std::string path; texts.next(path);) {
     Status readable = texts.check();
-    auto planes = readable ? planesOf(path, *opened.model.source->images)
+    auto planes = readable ? planesOf(path, *opened.model.images()->images)
                            : Expected<ImagePlanes>(readable.takeError());
     if (!planes) {
       HEDDLE_TRY(flush());
@@ -340,7 +340,10 @@ Status heddle::encodeTexts(OpenedEncoder &opened, const EncoderCommand &command,
                            std::ostream &out, std::ostream &notes, const AnswerText &answer,
                            const AnswerSkipped &skipped) {
   Skips skips(command, notes, skipped);
-  if (opened.encoder->takesImages()) {
+  if (command.images && (!opened.model.images() || !opened.model.images()->images))
+    return ofModel(opened.encoder->usedSession(),
+                   inputError("expected a model with steps for images, found none"));
+  if (opened.encoder->takesImages() || command.images) {
     if (contexts[0].pair || !contexts[0].before.empty())
       return ofModel(opened.encoder->usedSession(),
                      inputError("expected a model of texts for a pair or a prompt, "

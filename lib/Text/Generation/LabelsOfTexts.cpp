@@ -23,11 +23,6 @@ namespace {
 
 constexpr std::string_view gap = "{}";
 
-std::string hypothesisOf(const ClassifyCommand &command, const std::string &label) {
-  std::string text = command.hypothesis.value_or("This example is {}.");
-  return text.replace(text.find(gap), gap.size(), label);
-}
-
 /// The class of entailment, found by its name.
 Expected<size_t> entailmentOf(const OpenedEncoder &opened) {
   const std::optional<Vocabulary> &labels = opened.model.labels;
@@ -62,9 +57,7 @@ public:
     scores[pair.number % count] = {pair.values[contradiction], pair.values[entailment]};
     if (++taken[number] < count)
       return {};
-    const std::string lines = command.run.text.json
-                                  ? jsonOf(pair.text, probabilities(scores))
-                                  : linesOf(number, pair.text, probabilities(scores));
+    const std::string lines = labelsAnswer(command, number, pair.text, probabilities(scores));
     waiting.erase(number);
     taken.erase(number);
     return lines;
@@ -82,22 +75,6 @@ private:
     for (const auto &score : scores)
       result.push_back(softmax(score)[1]);
     return result;
-  }
-
-  std::string linesOf(uint64_t number, const std::string &text,
-                      const std::vector<double> &scores) const {
-    const std::string whose = whoseLine(command.run.text, text);
-    std::string lines = command.all && number > 0 ? "\n" : "";
-    for (size_t best : bestOf(scores, command.all ? scores.size() : 1))
-      lines += command.labels[best] + "\t" + scoreText(scores[best]) + whose + "\n";
-    return lines;
-  }
-
-  std::string jsonOf(const std::string &text, const std::vector<double> &scores) const {
-    std::vector<ScoredLabel> labels;
-    for (size_t best : bestOf(scores, command.all ? scores.size() : 1))
-      labels.push_back({command.labels[best], scores[best]});
-    return labelsJson(text, labels, command.all);
   }
 
   const ClassifyCommand &command;
@@ -120,6 +97,28 @@ std::string heddle::labelsJson(const std::string &text, const std::vector<Scored
   for (const ScoredLabel &label : labels)
     list += (list.empty() ? "{" : ", {") + fields(label) + "}";
   return line + ", \"labels\": [" + list + "]}\n";
+}
+
+std::string heddle::hypothesisOf(const ClassifyCommand &command, const std::string &label,
+                                 const char *usual) {
+  std::string text = command.hypothesis.value_or(usual);
+  return text.replace(text.find(gap), gap.size(), label);
+}
+
+std::string heddle::labelsAnswer(const ClassifyCommand &command, uint64_t number,
+                                 const std::string &text, const std::vector<double> &scores) {
+  const std::vector<size_t> order = bestOf(scores, command.all ? scores.size() : 1);
+  if (command.run.text.json) {
+    std::vector<ScoredLabel> labels;
+    for (size_t best : order)
+      labels.push_back({command.labels[best], scores[best]});
+    return labelsJson(text, labels, command.all);
+  }
+  const std::string whose = whoseLine(command.run.text, text);
+  std::string lines = command.all && number > 0 ? "\n" : "";
+  for (size_t best : order)
+    lines += command.labels[best] + "\t" + scoreText(scores[best]) + whose + "\n";
+  return lines;
 }
 
 Status heddle::checkLabels(const ClassifyCommand &command) {
@@ -150,7 +149,7 @@ Status heddle::classifyByLabels(OpenedEncoder &opened, const ClassifyCommand &co
     return ofModel(opened.encoder->usedSession(), entailment.takeError());
   std::vector<std::string> hypotheses;
   for (const std::string &label : command.labels)
-    hypotheses.push_back(hypothesisOf(command, label));
+    hypotheses.push_back(hypothesisOf(command, label, "This example is {}."));
   std::vector<TextContext> contexts;
   for (const std::string &hypothesis : hypotheses)
     contexts.push_back({.pair = hypothesis});

@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // A model of natural language inference classifies by any labels. Each label
-// becomes a sentence, the hypothesis, which may follow from the text.
+// becomes a sentence, the hypothesis, which may follow from the text. With a
+// model of texts and images, the hypothesis may describe the image.
 #pragma once
 
 #include "EncoderTexts.h"
@@ -23,8 +24,17 @@ std::string labelsJson(const std::string &text, const std::vector<ScoredLabel> &
 /// Returns a usage error for empty labels, for a hypothesis without {}, and for options that
 /// exclude each other.
 Status checkLabels(const ClassifyCommand &command);
+/// The hypothesis of a label: its place in --hypothesis, or in `usual`.
+std::string hypothesisOf(const ClassifyCommand &command, const std::string &label,
+                         const char *usual);
+/// The output about a text with the scores of all labels.
+std::string labelsAnswer(const ClassifyCommand &command, uint64_t number, const std::string &text,
+                         const std::vector<double> &scores);
 /// Runs `classify --labels` as the zero-shot pipeline of Transformers does.
 Status classifyByLabels(OpenedEncoder &opened, const ClassifyCommand &command, std::istream &in,
                         std::ostream &out, std::ostream &notes);
+/// The same for images, by a model with vectors of texts and images in one space.
+Status classifyImagesByLabels(OpenedEncoder &opened, const ClassifyCommand &command,
+                              std::istream &in, std::ostream &out, std::ostream &notes);
 
 } // namespace heddle

@@ -37,6 +37,25 @@ Status TextEncoder::takeDecoder() {
   return checkInputs(*session, "decode", {"target", "memory", "source.lengths"});
 }
 
+/// Reads the size of the images that the model takes. Images beside texts have a function of their
+/// own, whose vectors are in the space of the texts'.
+Status TextEncoder::takeImages() {
+  if (model->image)
+    ofImages = imageFunction;
+  for (const PortInfo &port : HEDDLE_TRY(session->inputs(ofImages)))
+    if (port.name == "source" && port.shape.size() == 4) {
+      imageHeight = port.shape[2];
+      imageWidth = port.shape[3];
+    }
+  if (!model->image)
+    return {};
+  for (const PortInfo &port : HEDDLE_TRY(session->outputs(ofImages)))
+    if (port.name == output && port.shape.size() == 2 && port.shape[1] == std::to_string(width))
+      return {};
+  return inputError(ofImages + ": expected a result " + output + " of " + std::to_string(width) +
+                    " numbers, found none");
+}
+
 Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &model) {
   const bool decodes = model.kind == "encoder-decoder" && model.target && !model.sequenceFirst &&
                        model.head == "ForSequenceClassification";
@@ -44,7 +63,7 @@ Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &mod
     return inputError(
         "expected a model of kind encoder, found " + model.kind +
         (model.kind == "decoder" ? "; --pool=mean makes one of a decoder's folder" : ""));
-  if (!model.source->takesText() && !model.source->images)
+  if (!model.source->takesText() && !model.images())
     return inputError(
         "expected a model with a vocabulary, a tokenizer or steps for images, found none");
   auto outputs = HEDDLE_TRY(session.outputs("encode"));
@@ -57,12 +76,7 @@ Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &mod
       encoder.isPooled = port.shape.size() == 2;
       encoder.output = port.name;
     }
-  auto inputs = HEDDLE_TRY(session.inputs("encode"));
-  for (const PortInfo &port : inputs)
-    if (port.name == "source" && port.shape.size() == 4) {
-      encoder.imageHeight = port.shape[2];
-      encoder.imageWidth = port.shape[3];
-    }
+  HEDDLE_TRY(encoder.takeImages());
   if (decodes)
     HEDDLE_TRY(encoder.takeDecoder());
   if (encoder.output.empty() || encoder.width < 1)
@@ -261,7 +275,7 @@ TextEncoder::encodeImages(std::span<const ImagePlanes> images,
   }
   const auto count = static_cast<int64_t>(images.size());
   const Tensor source = Tensor::f32({count, 3, images[0].height, images[0].width}, values);
-  HEDDLE_TRY(session->run("encode", NamedInputs{{"source", source}}, results));
+  HEDDLE_TRY(session->run(ofImages, NamedInputs{{"source", source}}, results));
   const std::span<const float> all = HEDDLE_TRY(results.values<float>(output));
   std::vector<std::span<const float>> rows;
   for (size_t i = 0, row = all.size() / images.size(); i < images.size(); ++i)

@@ -72,6 +72,8 @@ Expected<TextSide> readSide(SideFacts facts, const std::string &name,
 Status readSides(ModelFacts &facts, TextModel &model, const MemberReader &readMember) {
   if (facts.source)
     model.source = HEDDLE_TRY(readSide(std::move(*facts.source), "source", {}, readMember));
+  if (facts.image)
+    model.image = HEDDLE_TRY(readSide(std::move(*facts.image), "image", {}, readMember));
   if (!facts.target)
     return {};
   std::optional<Tokenizer> shared; // a common tokenizer is read once

@@ -43,6 +43,7 @@ struct EncoderCommand {
   /// a run of its own.
   int64_t batchTokens = 1024;
   bool progress = false; ///< write the rate and the remaining time to `notes`, a terminal
+  bool images = false;   ///< texts are paths of image files, for a model of texts and images
 };
 
 /// Options of `embed`.

@@ -1,0 +1,44 @@
+//===- LabelsOfImages.cpp - Zero-shot classification of images --*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// The logit of a label is the cosine of the vectors of the image and of the
+// label's sentence, times the factor of the folder. Probabilities are the
+// softmax over all labels.
+#include "LabelsOfTexts.h"
+
+#include "heddle/Support/Try.h"
+
+using namespace heddle;
+
+Status heddle::classifyImagesByLabels(OpenedEncoder &opened, const ClassifyCommand &command,
+                                      std::istream &in, std::ostream &out, std::ostream &notes) {
+  TextEncoder &encoder = *opened.encoder;
+  if (command.manyLabels)
+    return usageError("--many: expected a model of natural language inference with it, found one of "
+                      "images");
+  if (!(opened.model.imageScale > 0))
+    return ofModel(encoder.usedSession(),
+                   inputError("expected a model with a factor of cosines for --labels, found none"));
+  std::vector<std::string> hypotheses;
+  for (const std::string &label : command.labels)
+    hypotheses.push_back(hypothesisOf(command, label, "This is a photo of {}."));
+  auto vectors = encoder.encode(hypotheses);
+  if (!vectors)
+    return ofModel(encoder.usedSession(), vectors.takeError());
+  EncoderCommand run = command.run;
+  run.images = true;
+  auto answer = [&](const EncodedAnswer &image) -> Expected<std::string> {
+    std::vector<float> logits;
+    for (const std::vector<float> &vector : *vectors)
+      logits.push_back(
+          static_cast<float>(cosine(image.values, vector) * opened.model.imageScale));
+    return labelsAnswer(command, image.number, image.text, softmax(logits));
+  };
+  return encodeTexts(opened, run, TextContext(), in, out, notes, answer,
+                     [&](uint64_t number, const std::string &message) {
+                       const bool json = command.run.text.json;
+                       return json || !command.all || number > 0 ? skippedLine(json, message)
+                                                                 : std::string();
+                     });
+}
