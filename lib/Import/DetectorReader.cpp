@@ -46,7 +46,8 @@ public:
 private:
   void rows() const;
   void positions() const;
-  void masks(const StackDescription &stack, const std::string &name) const;
+  void stack(const StackDescription &stack, const std::string &name) const;
+  void attention(const AttentionDescription &a) const;
 
   const Description &model;
   ErrorSink &errors;
@@ -83,7 +84,26 @@ void DetectorCheck::positions() const {
                     model.decoder->position.kind);
 }
 
-void DetectorCheck::masks(const StackDescription &stack, const std::string &name) const {
+/// Numbers of rows are expressions without a name, which results and rules of pairs would need.
+void DetectorCheck::attention(const AttentionDescription &a) const {
+  if (a.bias)
+    errors.expected(a.own.path("score-bias"), "null over images of any size", "a rule");
+  if (a.returnWeights != ReturnWeights::None)
+    errors.expected(a.in.path("return-weights"), "none over images of any size",
+                    a.in.get<std::string>("return-weights"));
+  if (a.returnLogSumExp)
+    errors.expected(a.in.path("return-log-sum-exp"), "false over images of any size", "true");
+}
+
+void DetectorCheck::stack(const StackDescription &stack, const std::string &name) const {
+  for (const LayerDescription &layer : stack.layers) {
+    attention(layer.self);
+    if (model.decoder && &stack == &*model.decoder)
+      attention(layer.cross);
+  }
+  for (const char *key : {"norm", "projection"})
+    if (stack.embedding.gives(key))
+      errors.expected(stack.embedding.path(key), "null over images of any size", "it");
   for (size_t i = 0; i < stack.layers.size(); ++i)
     if (const LayerDescription &layer = stack.layers[i]; layer.mask || layer.crossMask)
       errors.expected(name + "." + std::to_string(i) + ".mask", "no mask over images of any size",
@@ -103,9 +123,9 @@ void DetectorCheck::run() const {
     errors.expected("layout", "batch-first with images", "sequence-first");
   rows();
   positions();
-  masks(*model.encoder, "encoder");
+  stack(*model.encoder, "encoder");
   if (model.decoder)
-    masks(*model.decoder, "decoder");
+    stack(*model.decoder, "decoder");
 }
 
 void heddle::readDetector(Description &model, ErrorSink &errors) {

@@ -15,6 +15,8 @@ Expected<Detector> Detector::create(Session &session, const TextModel &model) {
   if (model.kind != "detector")
     return inputError("expected a model that finds objects in images, found one of kind " +
                       model.kind);
+  if (model.classes < 1 || model.classes > INT32_MAX)
+    return inputError("expected a number of classes, found " + std::to_string(model.classes));
   if (!model.source || !model.source->images)
     return inputError("expected a model with steps for images, found none");
   if (model.labels && model.labels->size() != model.classes)
