@@ -856,6 +856,7 @@ CASES = {
     "dinov2-classes": lambda: image_case(hf.Dinov2ForImageClassification(hf.Dinov2Config(
         **dict(VIT, num_hidden_layers=1, mlp_ratio=2), use_swiglu_ffn=True, **LABELS))),
     "dinov2": lambda: image_case(hf.Dinov2Model(hf.Dinov2Config(**dict(VIT, mlp_ratio=2)))),
+    "dinov2-registers": lambda: image_case(hf.Dinov2WithRegistersModel(hf.Dinov2WithRegistersConfig(**dict(VIT, mlp_ratio=2), num_register_tokens=3))),
 }
 CASES.update({name + "-decoder": case for name, case in (decoders() | kin() | mixtures()).items()} | translators())
 CASES.update({name: lambda name=name: plain_case(name) for name in plain.CASES})
