@@ -27,9 +27,8 @@ static constexpr const char *imagePrefix = "image.";
 
 /// Moves the functions of `from` behind those of `to`. The only function is `encode`, of images.
 static void moveFunctions(mlir::ModuleOp from, mlir::ModuleOp to) {
-  from.walk([](transformer::WeightOp weight) {
-    weight.setName(imagePrefix + weight.getName().str());
-  });
+  from.walk(
+      [](transformer::WeightOp weight) { weight.setName(imagePrefix + weight.getName().str()); });
   for (auto function : llvm::make_early_inc_range(from.getOps<mlir::func::FuncOp>())) {
     function.setName(imageFunction);
     function->moveBefore(to.getBody(), to.getBody()->end());
@@ -85,15 +84,15 @@ Expected<ImportedModel> heddle::importPair(const std::string &root, const std::s
   ImportOptions ofTexts = options, ofImages = options;
   ofTexts.part = texts;
   ofImages.part = images;
-  ofImages.mask.clear();        // masks are of texts
-  ofImages.needsTexts = false;  // commands on texts need no steps for images
+  ofImages.mask.clear();       // masks are of texts
+  ofImages.needsTexts = false; // commands on texts need no steps for images
   ImportedModel model = HEDDLE_TRY(importFolder(root, ofTexts, context));
   ImportedModel second = HEDDLE_TRY(importFolder(root, ofImages, context));
   HEDDLE_TRY(joinFacts(model, second, HEDDLE_TRY(scaleOf(root, options))));
   moveFunctions(*second.module, *model.module);
   model.texts.merge(second.texts);
-  for (auto [from, to] : {std::pair(&second.files, &model.files),
-                          {&second.warnings, &model.warnings}})
+  for (auto [from, to] :
+       {std::pair(&second.files, &model.files), {&second.warnings, &model.warnings}})
     for (std::string &text : *from)
       if (!llvm::is_contained(*to, text))
         to->push_back(std::move(text));

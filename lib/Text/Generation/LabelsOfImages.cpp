@@ -15,11 +15,13 @@ Status heddle::classifyImagesByLabels(OpenedEncoder &opened, const ClassifyComma
                                       std::istream &in, std::ostream &out, std::ostream &notes) {
   TextEncoder &encoder = *opened.encoder;
   if (command.manyLabels)
-    return usageError("--many: expected a model of natural language inference with it, found one of "
-                      "images");
+    return usageError(
+        "--many: expected a model of natural language inference with it, found one of "
+        "images");
   if (!(opened.model.imageScale > 0))
-    return ofModel(encoder.usedSession(),
-                   inputError("expected a model with a factor of cosines for --labels, found none"));
+    return ofModel(
+        encoder.usedSession(),
+        inputError("expected a model with a factor of cosines for --labels, found none"));
   std::vector<std::string> hypotheses;
   for (const std::string &label : command.labels)
     hypotheses.push_back(hypothesisOf(command, label, "This is a photo of {}."));
@@ -31,8 +33,7 @@ Status heddle::classifyImagesByLabels(OpenedEncoder &opened, const ClassifyComma
   auto answer = [&](const EncodedAnswer &image) -> Expected<std::string> {
     std::vector<float> logits;
     for (const std::vector<float> &vector : *vectors)
-      logits.push_back(
-          static_cast<float>(cosine(image.values, vector) * opened.model.imageScale));
+      logits.push_back(static_cast<float>(cosine(image.values, vector) * opened.model.imageScale));
     return labelsAnswer(command, image.number, image.text, softmax(logits));
   };
   return encodeTexts(opened, run, TextContext(), in, out, notes, answer,

@@ -517,7 +517,8 @@ TEST_F(DescriptionTest, RotaryPositions) {
   EXPECT_EQ(problemWith("/position/fraction", 0.5),
             "m.json: position.fraction: expected no such key with sinusoidal positions, found it");
   EXPECT_EQ(problemWith("/position/kind", "angular"),
-            "m.json: position.kind: expected one of sinusoidal, learned, rotary, found 'angular'");
+            "m.json: position.kind: expected one of sinusoidal, learned, rotary, plane, grid, "
+            "found 'angular'");
 }
 
 /// Values of Transformers 4.57, for heads of 8 features and a base of 10000.

@@ -255,7 +255,8 @@ TEST_F(FolderImportTest, ArchitectureFilesThatAreWrong) {
       problemWithKey("/tensors/encoder.{layer}.ffn.out.weight", {{"of", "x"}, {"turn", 1}}),
       "heddle.json: tensors.encoder.{layer}.ffn.out.weight: expected one of of, concat, stack, "
       "fill, sinusoids, flat, as, "
-      "transpose, view, at, rows, halves, norm, linear, distances, plus, times, found 'turn'");
+      "transpose, view, at, rows, halves, norm, linear, distances, "
+      "frozen-norm, channels-last, plus, times, found 'turn'");
   EXPECT_EQ(
       problemWithKey("/tensors/encoder.{layer}.ffn.out.weight", {{"sinusoids", {{"divisor", 0}}}}),
       "heddle.json: tensors.encoder.{layer}.ffn.out.weight.sinusoids: expected from of at "
