@@ -82,7 +82,7 @@ private:
 constexpr std::array<StringRef, 21> harmlessKeys{"auto_mapping",
                                                  "base_model_name_or_path",
                                                  "corda_config",
-                                                 "ensure_weight_tying",
+                                                 "fan_in_fan_out",
                                                  "eva_config",
                                                  "exclude_modules",
                                                  "inference_mode",
@@ -101,9 +101,17 @@ constexpr std::array<StringRef, 21> harmlessKeys{"auto_mapping",
                                                  "task_type",
                                                  "rank_pattern"};
 constexpr std::array<StringRef, 10> readKeys{
-    "peft_type",      "r",       "lora_alpha",    "use_rslora",
-    "fan_in_fan_out", "bias",    "alpha_pattern", "init_lora_weights",
-    "lora_bias",      "use_dora"};
+    "peft_type",           "r",       "lora_alpha",    "use_rslora",
+    "ensure_weight_tying", "bias",    "alpha_pattern", "init_lora_weights",
+    "lora_bias",           "use_dora"};
+/// Ends of the names of tables of tokens, and of heads of language models.
+constexpr std::array<StringRef, 5> tableNames{"embed_tokens.weight", "wte.weight",
+                                              "word_embeddings.weight", "shared.weight",
+                                              "embed_in.weight"};
+constexpr std::array<StringRef, 3> headNames{"lm_head.weight", "embed_out.weight",
+                                             "decoder.weight"};
+/// Modules of GPT-2 that store transposed matrices.
+constexpr std::array<StringRef, 4> transposedModules{"c_attn", "c_proj", "c_fc", "q_attn"};
 /// Initialisations that leave the weights of the model as they are.
 constexpr std::array<StringRef, 3> plainInitialisations{"gaussian", "eva", "orthogonal"};
 
@@ -127,6 +135,8 @@ private:
                       shown(config.value(key, Json())));
   }
   Expected<int> changedBy(const TensorInfo &tensor, StringRef name) const;
+  Status checkTable(const TensorInfo &tensor, int base) const;
+  bool isTransposed(StringRef module) const;
   Expected<Matrix> matrix(const std::string &name) const;
   Expected<float> scaleOf(StringRef module, int64_t rank) const;
   Status replace(const TensorInfo &tensor, int index);
@@ -188,7 +198,38 @@ Expected<int> AdapterReader::changedBy(const TensorInfo &tensor, StringRef name)
     return found.front();
   return inputError(weightsFile + ": " + printable(tensor.name) + ": expected a tensor " +
                     printable(name.str()) + " in " + checkpoint.name() +
-                    ", which the adapter changes, found none");
+                    ", which the adapter changes, found " +
+                    (found.empty() ? "none" : std::to_string(found.size()) + " that end so"));
+}
+
+/// Checks that a tensor which the adapter changes is not also the head of a language model. peft
+/// changes the table of such a model and leaves its head as it was.
+Status AdapterReader::checkTable(const TensorInfo &tensor, int base) const {
+  const StringRef name = checkpoint.tensors()[base].name;
+  auto endsName = [&](StringRef end) { return name.ends_with(end); };
+  if (llvm::none_of(tableNames, endsName) || config.value("ensure_weight_tying", Json()) == true)
+    return {};
+  const Json classes = model.value("architectures", Json::array());
+  const std::string className =
+      classes.is_array() && !classes.empty() && classes[0].is_string() ? classes[0] : Json("LM");
+  if (!StringRef(className).contains("LM") && !StringRef(className).contains("Conditional"))
+    return {};
+  auto isHead = [](const TensorInfo &info) {
+    auto ends = [&](StringRef end) { return StringRef(info.name).ends_with(end); };
+    return llvm::any_of(headNames, ends);
+  };
+  const Json tied = model.value("tie_word_embeddings", Json());
+  if (tied.is_boolean() ? !tied.get<bool>() : llvm::any_of(checkpoint.tensors(), isHead))
+    return {};
+  return inputError(weightsFile + ": " + printable(tensor.name) +
+                    ": expected no change of a table that is also the head of the model, as peft "
+                    "would leave the head unchanged, found one");
+}
+
+/// Classes of GPT-2 store the transposed matrices of the linear layers of their blocks.
+bool AdapterReader::isTransposed(StringRef module) const {
+  return model.value("model_type", Json()) == "gpt2" &&
+         llvm::is_contained(transposedModules, module.rsplit('.').second);
 }
 
 Expected<Matrix> AdapterReader::matrix(const std::string &name) const {
@@ -235,6 +276,7 @@ Status AdapterReader::replace(const TensorInfo &tensor, int index) {
     if (size_t at = name.find(word); at != std::string::npos)
       name.erase(at, word.size());
   const int base = HEDDLE_TRY(changedBy(tensor, name));
+  HEDDLE_TRY(checkTable(tensor, base));
   HEDDLE_TRY(weights->checkReadable(index));
   if (tensor.shape != checkpoint.tensors()[base].shape)
     return inputError(weightsFile + ": " + printable(tensor.name) + ": expected " +
@@ -251,16 +293,15 @@ Status AdapterReader::adapt(StringRef module, const TensorInfo &tensor, bool isT
                     end = isTable ? "" : ".weight", nameOfB = stem + inner + "B" + end;
   const Matrix a = HEDDLE_TRY(matrix(tensor.name)), b = HEDDLE_TRY(matrix(nameOfB));
   const int base = HEDDLE_TRY(changedBy(tensor, (module + ".weight").str()));
+  HEDDLE_TRY(checkTable(tensor, base));
   const TensorInfo &info = checkpoint.tensors()[base];
   if (a.rows != b.columns)
     return inputError(weightsFile + ": " + printable(nameOfB) + ": expected " +
                       std::to_string(a.rows) + " columns, the rows of " + printable(tensor.name) +
                       ", found " + std::to_string(b.columns));
-  // Classes of GPT-2 store the transposed matrices of their linear layers.
-  const bool isTransposed = isTable || config.value("fan_in_fan_out", Json(false)) == true ||
-                            model.value("model_type", Json()) == "gpt2";
+  const bool transposed = isTable || isTransposed(module);
   const std::vector<int64_t> shape =
-      isTransposed ? std::vector{a.columns, b.rows} : std::vector{b.rows, a.columns};
+      transposed ? std::vector{a.columns, b.rows} : std::vector{b.rows, a.columns};
   if (info.shape != shape)
     return inputError(weightsFile + ": " + printable(tensor.name) + ": expected an adapter of " +
                       shapeText(info.shape) + ", the shape of " + printable(info.name) + " in " +
@@ -268,8 +309,8 @@ Status AdapterReader::adapt(StringRef module, const TensorInfo &tensor, bool isT
   const float scale = HEDDLE_TRY(scaleOf(module, a.rows));
   TensorViewRef &view = changed[base];
   view = std::make_shared<AdaptedView>(view ? view : viewOf(checkpoint, base),
-                                       isTransposed ? transposedOf(a) : b,
-                                       isTransposed ? transposedOf(b) : a, scale, weightsFile);
+                                       transposed ? transposedOf(a) : b,
+                                       transposed ? transposedOf(b) : a, scale, weightsFile);
   return {};
 }
 
@@ -284,9 +325,16 @@ Expected<std::vector<std::pair<std::string, TensorViewRef>>> AdapterReader::merg
     if (name.contains(".lora_magnitude_vector"))
       return inputError(weightsFile + ": " + printable(tensor.name) +
                         ": expected no such tensor, as DoRA is not supported");
-    if (name.ends_with(".lora_B.weight") || name.ends_with(".lora_embedding_B") ||
-        name.contains(".original_module."))
-      continue; // read with the A of its module; replaced by the module to save
+    if (name.contains(".original_module."))
+      continue; // replaced by the module to save
+    if (name.ends_with(".lora_B.weight") || name.ends_with(".lora_embedding_B")) {
+      std::string nameOfA = tensor.name; // B is read with the A of its module
+      nameOfA[StringRef(nameOfA).rfind("B")] = 'A';
+      if (weights->find(nameOfA) < 0)
+        return inputError(weightsFile + ": expected a tensor " + printable(nameOfA) + " with " +
+                          printable(tensor.name) + ", found none");
+      continue;
+    }
     const bool isTable = name.consume_back(".lora_embedding_A");
     if (isTable || name.consume_back(".lora_A.weight")) {
       modules.emplace_back(name, isTable);

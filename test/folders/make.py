@@ -597,9 +597,11 @@ def mixtures():
     return {
         "mixtral": lambda: on_cpu(c(hf.MixtralForCausalLM(hf.MixtralConfig(**whole, num_local_experts=5, sliding_window=4)))),
         "qwen2_moe": lambda: c(hf.Qwen2MoeForCausalLM(hf.Qwen2MoeConfig(
-            **mixed, num_experts_per_tok=2, mlp_only_layers=[0], num_experts=5, shared_expert_intermediate_size=32))),
+            **mixed, num_experts_per_tok=2, mlp_only_layers=[0], num_experts=5, shared_expert_intermediate_size=32,
+            use_sliding_window=True, sliding_window=4))),
         "qwen3_moe": lambda: on_cpu(c(hf.Qwen3MoeForCausalLM(hf.Qwen3MoeConfig(
-            **mixed, num_experts_per_tok=2, decoder_sparse_step=2, num_experts=5, norm_topk_prob=True, head_dim=12)))),
+            **mixed, num_experts_per_tok=2, decoder_sparse_step=2, num_experts=5, norm_topk_prob=True, head_dim=12,
+            use_sliding_window=True, sliding_window=4)))),
         "olmoe": lambda: on_cpu(c(hf.OlmoeForCausalLM(hf.OlmoeConfig(**whole, num_experts=5)))),
         "flex_olmo": lambda: on_cpu(c(hf.FlexOlmoForCausalLM(hf.FlexOlmoConfig(**whole, num_experts=5)))),
         "granitemoe": lambda: on_cpu(c(hf.GraniteMoeForCausalLM(hf.GraniteMoeConfig(
@@ -632,7 +634,8 @@ def kin():
         "olmo3": lambda: c(hf.Olmo3ForCausalLM(hf.Olmo3Config(**GROUPED, **SLIDING))),
         "glm": lambda: c(hf.GlmForCausalLM(hf.GlmConfig(**HEAD))),
         "cohere2": lambda: c(hf.Cohere2ForCausalLM(hf.Cohere2Config(**GROUPED, **SLIDING))),
-        "hunyuan_v1_dense": lambda: c(hf.HunYuanDenseV1ForCausalLM(hf.HunYuanDenseV1Config(**HEAD))),
+        "hunyuan_v1_dense": lambda: c(hf.HunYuanDenseV1ForCausalLM(hf.HunYuanDenseV1Config(
+            **HEAD, rope_scaling={"type": "dynamic", "alpha": 50.0, "factor": 1.0}))),
         "vaultgemma": lambda: c(hf.VaultGemmaForCausalLM(hf.VaultGemmaConfig(**HEAD, **SLIDING, query_pre_attn_scalar=12))),
         "gptj": lambda: c(hf.GPTJForCausalLM(hf.GPTJConfig(**GPT, rotary_dim=4))),
         "codegen": lambda: c(hf.CodeGenForCausalLM(hf.CodeGenConfig(**dict(GPT, n_head=4), rotary_dim=4))),
