@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
 using namespace mlir;
@@ -45,7 +46,7 @@ static std::vector<double> scoresOf(llvm::ArrayRef<double> logits, RouterScore s
 /// Numbers of the chosen experts, ascending.
 static std::vector<int64_t> chosen(std::vector<double> order, int64_t count) {
   for (double &x : order)
-    x = std::isnan(x) ? -INFINITY : x;
+    x = std::isnan(x) ? -std::numeric_limits<double>::infinity() : x;
   std::vector<int64_t> experts(order.size());
   std::iota(experts.begin(), experts.end(), 0);
   llvm::stable_sort(experts, [&](int64_t a, int64_t b) { return order[a] > order[b]; });

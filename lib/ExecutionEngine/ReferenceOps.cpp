@@ -165,7 +165,8 @@ static RefTensor ofGroups(LinearOp op, const RefTensor &rows, const Lookup &get)
   RefTensor result = make({rows.shape[0], columns});
   for (int64_t c = 0; c < numbers.size(); ++c) {
     const auto group = static_cast<int64_t>(numbers.values[c]);
-    for (auto row = static_cast<int64_t>(starts.values[c]); row < starts.values[c + 1]; ++row)
+    const auto end = static_cast<int64_t>(starts.values[c + 1]);
+    for (auto row = static_cast<int64_t>(starts.values[c]); row < end; ++row)
       std::copy_n(rows.values.begin() + row * rows.shape[1] + group * columns, columns,
                   result.values.begin() + row * columns);
   }

@@ -15,6 +15,7 @@
 #include "heddle/Support/Try.h"
 
 #include "llvm/ADT/STLExtras.h"
+#include "llvm/ADT/StringRef.h"
 
 #include <cmath>
 #include <utility>
@@ -325,9 +326,9 @@ private:
 };
 } // namespace
 
-/// Whether the metadata has a key, with another number than 0.
-static bool hasNumber(const Gguf &file, const std::string &key) {
-  const GgufValue *value = file.find(key);
+/// Whether the metadata has a key of the architecture, with another number than 0.
+static bool hasNumber(const Gguf &file, const std::string &arch, const std::string &key) {
+  const GgufValue *value = file.find(arch + "." + key);
   return value && value->number().value_or(0) != 0;
 }
 
@@ -343,7 +344,7 @@ Expected<Json> Architecture::ggufConfig(const Gguf &file) {
     all.push_back(own["architecture"].get<std::string>());
     // Several families may share a name. A key of the metadata then tells one of them.
     const std::string key = own.value("with", std::string());
-    if (all.back() == arch && (key.empty() ? chosen.empty() : hasNumber(file, arch + "." + key)))
+    if (all.back() == arch && (key.empty() ? chosen.empty() : hasNumber(file, arch, key)))
       chosen = known.name;
   }
   if (chosen.empty())

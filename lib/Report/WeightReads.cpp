@@ -12,6 +12,8 @@
 #include "heddle/Support/Program.h"
 #include "heddle/Support/Text.h"
 
+#include "mlir/Dialect/Func/IR/FuncOps.h"
+
 #include <algorithm>
 #include <map>
 

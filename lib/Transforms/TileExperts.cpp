@@ -17,7 +17,6 @@ using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 using kernel::LoadOp;
-using kernel::ReadOp;
 using kernel::StoreVectorOp;
 
 /// Elements that are compared at once.
