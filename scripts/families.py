@@ -282,6 +282,89 @@ def granite(c):
                   logits_scaling=c.of(1.0, 3.0), tie_word_embeddings=c.of(True, False), mlp_bias=c.of(True, False))
 
 
+def sliding(c, **more):
+    """Layers that alternate between a window and none."""
+    return dict(layer_types=[c.of("sliding_attention", "full_attention") for _ in range(c.layers)], sliding_window=c.random.randint(2, 7)) | more
+
+
+def gpt_names(c, **more):
+    """GPT-2's names for a family whose heads have a multiple of 4 features."""
+    c.head = 4 * c.random.randint(1, 5)
+    return old_names(c, n_embd=c.heads * c.head, n_head=c.heads, n_layer=c.layers, n_positions=c.positions, n_inner=c.of(None, c.ffn)) | more
+
+
+def gpt_neo(c):
+    c.layers = 2
+    return old_names(c, hidden_size=c.size, num_heads=c.heads, num_layers=2, intermediate_size=c.of(None, c.ffn), window_size=c.random.randint(2, 6),
+                     max_position_embeddings=c.positions, attention_types=[[[c.of("global", "local"), "local"], 1]])
+
+
+def xglm(c):
+    return old_names(c, d_model=c.size, ffn_dim=c.ffn, num_layers=c.layers, attention_heads=c.heads, max_position_embeddings=c.positions,
+                     scale_embedding=c.of(True, False), activation_function=c.of("gelu", "relu"))
+
+
+def biogpt(c):
+    return c.bert(pad_token_id=1, bos_token_id=0, eos_token_id=2, scale_embedding=c.of(True, False), attn_implementation="eager")
+
+
+def experts(c, **more):
+    """A decoder whose sizes are multiples of 16, as its experts require."""
+    count = c.random.randint(3, 7)
+    return c.decoder(hidden_size=16 * c.random.randint(1, 4), intermediate_size=16 * c.random.randint(1, 4), max_position_embeddings=64,
+                     num_experts=count, num_experts_per_tok=c.random.randint(1, min(3, count))) | more
+
+
+def mixed(c, **more):
+    """A mixture of experts after some layers without experts."""
+    return experts(c, moe_intermediate_size=16 * c.random.randint(1, 3), norm_topk_prob=c.of(True, False)) | more
+
+
+def without_heads(config, **renamed):
+    """Removes the size of the heads, for a class that has none of its own; `renamed` gives keys another name."""
+    return {renamed.get(key, key): value for key, value in config.items() if key != "head_dim"}
+
+
+def filled(c, config):
+    """Rows of the model that heads of equal size fill."""
+    heads = c.of(1, 2, 4)
+    return without_heads(config) | dict(num_attention_heads=heads, num_key_value_heads=c.of(*[n for n in (1, 2, 4) if heads % n == 0]))
+
+
+def qwen2_moe(c):
+    config = filled(c, mixed(c, qkv_bias=c.of(True, False), decoder_sparse_step=c.of(1, 2), max_window_layers=c.of(1, 28)))
+    shared = config["moe_intermediate_size"] * c.random.randint(1, 2)
+    return config | dict(shared_expert_intermediate_size=shared) | windows(c, use_sliding_window=True)
+
+
+def qwen3_moe(c):
+    return mixed(c, decoder_sparse_step=c.of(1, 2), mlp_only_layers=c.of([], [0])) | windows(c, use_sliding_window=True)
+
+
+def granite_moe(c, **more):
+    config = without_heads(filled(c, experts(c)), num_experts="num_local_experts")
+    return config | dict(embedding_multiplier=2.0, attention_multiplier=0.3, residual_multiplier=c.of(1.0, 0.5), logits_scaling=c.of(1.0, 3.0)) | more
+
+
+def ernie_moe(c):
+    c.layers = 2
+    config = mixed(c, use_bias=c.of(True, False), moe_layer_start_index=c.of(0, 1))
+    names = dict(num_experts="moe_num_experts", num_experts_per_tok="moe_k")
+    return {names.get(key, key): value for key, value in config.items() if key != "norm_topk_prob"}
+
+
+def glm4_moe(c):
+    c.layers = 2
+    config = mixed(c, n_shared_experts=c.of(1, 2), routed_scaling_factor=c.of(1.0, 1.5), use_qk_norm=c.of(True, False),
+                   first_k_dense_replace=c.of(0, 1), partial_rotary_factor=1.0)
+    return {"n_routed_experts" if key == "num_experts" else key: value for key, value in config.items()}
+
+
+def hunyuan_moe(c):
+    config = experts(c)
+    return {"moe_topk" if key == "num_experts_per_tok" else key: value for key, value in config.items()}
+
+
 CLIP_HEADS = ["Model", "ModelWithProjection"]
 
 
@@ -393,6 +476,40 @@ FAMILIES = {
     "glm4": causal("Glm4", glm4),
     "exaone4": causal("Exaone4", exaone4),
     "ernie4_5": causal("Ernie4_5", lambda c: c.decoder(use_bias=c.of(True, False), max_position_embeddings=32)),
+    "xlm-roberta-xl": bert_like("XLMRobertaXL", roberta=True),
+    "data2vec-text": bert_like("Data2VecText", roberta=True),
+    "rembert": bert_like("RemBert", input_embedding_size=lambda c: c.random.randint(5, 40)),
+    "bert-generation": with_heads(["ForCausalLM"], lambda c: head_of(
+        c, "BertGenerationDecoder", [""], hf.BertGenerationConfig, c.bert(is_decoder=True))),
+    "roformer": bert_like("RoFormer", embedding_size=lambda c: c.random.randint(5, 40)),
+    "seed_oss": causal("SeedOss", lambda c: c.decoder(max_position_embeddings=64, attention_bias=c.of(True, False))),
+    "arcee": causal("Arcee", lambda c: square(c, attention_bias=c.of(True, False), mlp_bias=c.of(True, False))),
+    "helium": causal("Helium", lambda c: square(c)),
+    "olmo": causal("Olmo", lambda c: square(c, ("rms_norm_eps",))),
+    "olmo3": causal("Olmo3", lambda c: square(c, **sliding(c))),
+    "glm": causal("Glm", glm4),
+    "cohere2": causal("Cohere2", lambda c: square(c, ("rms_norm_eps",), layer_norm_eps=c.norm, logit_scale=c.of(0.5, 0.0625), **sliding(c))),
+    "hunyuan_v1_dense": causal("HunYuanDenseV1", lambda c: c.decoder(max_position_embeddings=64)),
+    "vaultgemma": causal("VaultGemma", lambda c: c.decoder(
+        **c.shared_rows(), **sliding(c), query_pre_attn_scalar=c.random.randint(3, 40), max_position_embeddings=64)),
+    "gptj": causal("GPTJ", lambda c: gpt_names(c, rotary_dim=4), others=()),
+    "codegen": causal("CodeGen", lambda c: gpt_names(c, n_head=4, n_embd=16 * c.random.randint(1, 4), rotary_dim=4), others=()),
+    "gpt_neo": causal("GPTNeo", gpt_neo, others=()),
+    "gpt_bigcode": causal("GPTBigCode", lambda c: gpt_names(c, multi_query=c.of(True, False)), others=()),
+    "xglm": causal("XGLM", xglm, others=()),
+    "biogpt": causal("BioGpt", biogpt, others=()),
+    "persimmon": causal("Persimmon", lambda c: square(
+        c, ("num_key_value_heads", "rms_norm_eps"), qk_layernorm=c.of(True, False), partial_rotary_factor=c.of(0.5, 1.0)), others=()),
+    "mixtral": causal("Mixtral", lambda c: without_heads(filled(c, experts(c)), num_experts="num_local_experts") | windows(c), others=()),
+    "qwen2_moe": causal("Qwen2Moe", qwen2_moe, others=()),
+    "qwen3_moe": causal("Qwen3Moe", qwen3_moe, others=()),
+    "olmoe": causal("Olmoe", lambda c: filled(c, experts(c, norm_topk_prob=c.of(True, False))), others=()),
+    "flex_olmo": causal("FlexOlmo", lambda c: filled(c, experts(c, norm_topk_prob=c.of(True, False))), others=()),
+    "granitemoe": causal("GraniteMoe", granite_moe, others=()),
+    "granitemoeshared": causal("GraniteMoeShared", lambda c: granite_moe(c, intermediate_size=16, shared_intermediate_size=16 * c.of(0, 1, 2)), others=()),
+    "ernie4_5_moe": causal("Ernie4_5_Moe", ernie_moe, others=()),
+    "glm4_moe": causal("Glm4Moe", glm4_moe, others=()),
+    "hunyuan_v1_moe": causal("HunYuanMoEV1", hunyuan_moe, others=()),
     "clip": with_heads(["Model"], clip),
     "gemma3": with_heads(["ForConditionalGeneration"], gemma3_images),
     "clip_text_model": with_heads(CLIP_HEADS, clip_text),
@@ -402,6 +519,9 @@ FAMILIES = {
     "dinov2": with_heads(IMAGE_HEADS, dinov2),
     "whisper": with_heads(["ForConditionalGeneration"], whisper),
 }
+for family, name, more in (("cwm", "Cwm", sliding), ("ministral", "Ministral", sliding), ("jais2", "Jais2", lambda c: {})):
+    if hasattr(hf, name + "ForCausalLM"):  # of Transformers 5
+        FAMILIES[family] = causal(name, lambda c, more=more: square(c, **more(c)))
 if hasattr(hf, "GteModel"):
     FAMILIES |= {
         "gte": native("Gte", lambda c: c.bert(type_vocab_size=c.of(1, 2))),

@@ -597,11 +597,9 @@ def mixtures():
     return {
         "mixtral": lambda: on_cpu(c(hf.MixtralForCausalLM(hf.MixtralConfig(**whole, num_local_experts=5, sliding_window=4)))),
         "qwen2_moe": lambda: c(hf.Qwen2MoeForCausalLM(hf.Qwen2MoeConfig(
-            **mixed, num_experts_per_tok=2, mlp_only_layers=[0], num_experts=5, shared_expert_intermediate_size=32,
-            use_sliding_window=True, sliding_window=4))),
+            **mixed, num_experts_per_tok=2, mlp_only_layers=[0], num_experts=5, shared_expert_intermediate_size=32))),
         "qwen3_moe": lambda: on_cpu(c(hf.Qwen3MoeForCausalLM(hf.Qwen3MoeConfig(
-            **mixed, num_experts_per_tok=2, decoder_sparse_step=2, num_experts=5, norm_topk_prob=True, head_dim=12,
-            use_sliding_window=True, sliding_window=4)))),
+            **mixed, num_experts_per_tok=2, decoder_sparse_step=2, num_experts=5, norm_topk_prob=True, head_dim=12)))),
         "olmoe": lambda: on_cpu(c(hf.OlmoeForCausalLM(hf.OlmoeConfig(**whole, num_experts=5)))),
         "flex_olmo": lambda: on_cpu(c(hf.FlexOlmoForCausalLM(hf.FlexOlmoConfig(**whole, num_experts=5)))),
         "granitemoe": lambda: on_cpu(c(hf.GraniteMoeForCausalLM(hf.GraniteMoeConfig(
