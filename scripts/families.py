@@ -495,7 +495,7 @@ FAMILIES = {
     "gptj": causal("GPTJ", lambda c: gpt_names(c, rotary_dim=4), others=()),
     "codegen": causal("CodeGen", lambda c: gpt_names(c, n_head=4, n_embd=16 * c.random.randint(1, 4), rotary_dim=4), others=()),
     "gpt_neo": causal("GPTNeo", gpt_neo, others=()),
-    "gpt_bigcode": causal("GPTBigCode", lambda c: gpt_names(c, multi_query=c.of(True, False)), others=()),
+    "gpt_bigcode": causal("GPTBigCode", lambda c: gpt_names(c), others=()),
     "xglm": causal("XGLM", xglm, others=()),
     "biogpt": causal("BioGpt", biogpt, others=()),
     "persimmon": causal("Persimmon", lambda c: square(
