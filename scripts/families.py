@@ -484,7 +484,7 @@ FAMILIES = {
     "roformer": bert_like("RoFormer", embedding_size=lambda c: c.random.randint(5, 40)),
     "seed_oss": causal("SeedOss", lambda c: c.decoder(max_position_embeddings=64, attention_bias=c.of(True, False))),
     "arcee": causal("Arcee", lambda c: square(c, attention_bias=c.of(True, False), mlp_bias=c.of(True, False))),
-    "helium": causal("Helium", lambda c: square(c)),
+    "helium": causal("Helium", lambda c: square(c) | dict(head_dim=c.head)),
     "olmo": causal("Olmo", lambda c: square(c, ("rms_norm_eps",))),
     "olmo3": causal("Olmo3", lambda c: square(c, **sliding(c))),
     "glm": causal("Glm", glm4),
@@ -521,7 +521,8 @@ FAMILIES = {
 }
 for family, name, more in (("cwm", "Cwm", sliding), ("ministral", "Ministral", sliding), ("jais2", "Jais2", lambda c: {})):
     if hasattr(hf, name + "ForCausalLM"):  # of Transformers 5
-        FAMILIES[family] = causal(name, lambda c, more=more: square(c, **more(c)))
+        FAMILIES[family] = causal(name, lambda c, more=more: square(
+            c, ("rope_theta",), rope_parameters=dict(rope_type="default", rope_theta=c.of(100.0, 10000.0)), **more(c)) | dict(head_dim=c.head))
 if hasattr(hf, "GteModel"):
     FAMILIES |= {
         "gte": native("Gte", lambda c: c.bert(type_vocab_size=c.of(1, 2))),
