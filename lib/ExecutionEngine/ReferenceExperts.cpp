@@ -22,10 +22,6 @@ namespace heddle::reference {
 
 using Tensors = std::vector<RefTensor>;
 
-static const RefTensor *optional(Value value, const Lookup &get) {
-  return value ? &get(value) : nullptr;
-}
-
 /// Scores of the experts of a row.
 static std::vector<double> scoresOf(llvm::ArrayRef<double> logits, RouterScore score) {
   std::vector<double> scores(logits.begin(), logits.end());

@@ -58,10 +58,6 @@ double activate(Activation activation, double x) {
 
 //===- Embeddings and positions ------------------------------------------===//
 
-static const RefTensor *optional(Value value, const Lookup &get) {
-  return value ? &get(value) : nullptr;
-}
-
 /// Rows of the table; the padding id gives a row of zeros.
 static Expected<RefTensor> meaning(EmbeddingOp op, const Lookup &get) {
   const RefTensor &ids = get(op.getIds()),

@@ -18,6 +18,11 @@ using Ref = std::shared_ptr<const RefTensor>;
 /// Returns the tensor of an SSA value of tensor, integer or float type.
 using Lookup = std::function<const RefTensor &(mlir::Value)>;
 
+/// The tensor of an optional operand; null without one.
+inline const RefTensor *optional(mlir::Value value, const Lookup &get) {
+  return value ? &get(value) : nullptr;
+}
+
 /// Error at an op: "x.mlir:3:5: 'transformer.linear': expected …, found …".
 Error errorAt(mlir::Operation *op, const std::string &message);
 int64_t elementCount(const std::vector<int64_t> &shape);

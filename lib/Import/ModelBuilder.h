@@ -80,6 +80,12 @@ private:
   mlir::Value crossAttention(FunctionBuilder &f, mlir::Value x, size_t index, Call call);
   mlir::Value projectionNorm(FunctionBuilder &f, mlir::Value heads, const AttentionDescription &a,
                              const std::string &prefix, llvm::StringRef which);
+  /// Weights of a feed-forward block with `hidden` features. Absent ones are null.
+  struct FfnWeights {
+    mlir::Value in, inBias, gate, gateBias, out, outBias;
+  };
+  FfnWeights ffnWeights(FunctionBuilder &f, const FfnDescription &ffn, const std::string &prefix,
+                        int64_t hidden);
   mlir::Value block(FunctionBuilder &f, mlir::Value x, const FfnDescription &ffn,
                     const std::string &prefix, int64_t hidden);
   mlir::Value experts(FunctionBuilder &f, mlir::Value x, const FfnDescription &ffn,

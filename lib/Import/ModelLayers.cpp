@@ -246,19 +246,30 @@ Value ModelBuilder::experts(FunctionBuilder &f, Value x, const FfnDescription &f
   return f.add(sum, shared);
 }
 
-/// A feed-forward block with `hidden` features.
-Value ModelBuilder::block(FunctionBuilder &f, Value x, const FfnDescription &ffn,
-                          const std::string &prefix, int64_t hidden) {
+ModelBuilder::FfnWeights ModelBuilder::ffnWeights(FunctionBuilder &f, const FfnDescription &ffn,
+                                                  const std::string &prefix, int64_t hidden) {
+  auto weight = [&](const char *part, int64_t out, int64_t in) {
+    SmallVector<int64_t> shape{out, in};
+    if (ffn.convolution)
+      shape.push_back(1);
+    return f.weight(prefix + part + ".weight", shape);
+  };
   auto bias = [&](const char *part, int64_t size) {
     return ffn.bias ? f.weight(prefix + part + ".bias", {size}) : Value();
   };
-  Value w1 = f.weight(prefix + ".in.weight", {hidden, d.size}), b1 = bias(".in", hidden), w3, b3;
-  if (ffn.gated) {
-    w3 = f.weight(prefix + ".gate.weight", {hidden, d.size});
-    b3 = bias(".gate", hidden);
-  }
-  Value w2 = f.weight(prefix + ".out.weight", {d.size, hidden}), b2 = bias(".out", d.size);
-  return FfnOp::create(f.b, f.loc, x, w1, b1, w2, b2, w3, b3, activationOf(ffn.activation));
+  FfnWeights w;
+  w.in = weight(".in", hidden, d.size), w.inBias = bias(".in", hidden);
+  if (ffn.gated)
+    w.gate = weight(".gate", hidden, d.size), w.gateBias = bias(".gate", hidden);
+  w.out = weight(".out", d.size, hidden), w.outBias = bias(".out", d.size);
+  return w;
+}
+
+Value ModelBuilder::block(FunctionBuilder &f, Value x, const FfnDescription &ffn,
+                          const std::string &prefix, int64_t hidden) {
+  const FfnWeights w = ffnWeights(f, ffn, prefix, hidden);
+  return FfnOp::create(f.b, f.loc, x, w.in, w.inBias, w.out, w.outBias, w.gate, w.gateBias,
+                       activationOf(ffn.activation));
 }
 
 Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, Value onto, size_t index, Call call) {
@@ -266,34 +277,22 @@ Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, Value onto, size_t 
   const FfnDescription &ffn = layer.ffn;
   std::string prefix = layerName(call.decoder, index) + ".ffn";
   Activation activation = activationOf(ffn.activation);
-  auto weight = [&](const char *part, int64_t out, int64_t in) {
-    SmallVector<int64_t> shape{out, in};
-    if (ffn.convolution)
-      shape.push_back(1);
-    return f.weight(prefix + part + ".weight", shape);
-  };
   return sublayer(f, x, onto, layer.place, layer.ffnNorm, prefix, call, [&](Value in) -> Value {
     const bool drops = call.loss && d.training.dropout.get<double>("ffn") > 0;
     if (ffn.experts)
       return experts(f, in, ffn, prefix);
     if (!ffn.convolution && !drops)
       return block(f, in, ffn, prefix, ffn.size);
-    Value w1 = weight(".in", ffn.size, d.size), w3, b3;
-    Value b1 = ffn.bias ? f.weight(prefix + ".in.bias", {ffn.size}) : Value();
-    if (ffn.gated) {
-      w3 = weight(".gate", ffn.size, d.size);
-      b3 = ffn.bias ? f.weight(prefix + ".gate.bias", {ffn.size}) : Value();
-    }
-    Value w2 = weight(".out", d.size, ffn.size);
-    Value b2 = ffn.bias ? f.weight(prefix + ".out.bias", {d.size}) : Value();
+    const FfnWeights w = ffnWeights(f, ffn, prefix, ffn.size);
     auto product = [&](Value x, Value w, Value b, Activation function) -> Value {
       if (ffn.convolution)
         return Conv1x1Op::create(f.b, f.loc, x, w, b, function);
       return f.linear(x, w, b, function);
     };
-    Value hidden = product(in, w1, b1, w3 ? Activation::None : activation);
-    if (w3)
-      hidden = arith::MulFOp::create(f.b, f.loc, product(in, w3, b3, activation), hidden);
-    return product(dropped(f, hidden, "ffn", call), w2, b2, Activation::None);
+    Value hidden = product(in, w.in, w.inBias, w.gate ? Activation::None : activation);
+    if (w.gate)
+      hidden =
+          arith::MulFOp::create(f.b, f.loc, product(in, w.gate, w.gateBias, activation), hidden);
+    return product(dropped(f, hidden, "ffn", call), w.out, w.outBias, Activation::None);
   });
 }

@@ -38,8 +38,6 @@ Status heddle::classifyImagesByLabels(OpenedEncoder &opened, const ClassifyComma
   };
   return encodeTexts(opened, run, TextContext(), in, out, notes, answer,
                      [&](uint64_t number, const std::string &message) {
-                       const bool json = command.run.text.json;
-                       return json || !command.all || number > 0 ? skippedLine(json, message)
-                                                                 : std::string();
+                       return skippedAnswer(command, number, message);
                      });
 }

@@ -121,6 +121,12 @@ std::string heddle::labelsAnswer(const ClassifyCommand &command, uint64_t number
   return lines;
 }
 
+std::string heddle::skippedAnswer(const ClassifyCommand &command, uint64_t number,
+                                  const std::string &message) {
+  const bool json = command.run.text.json;
+  return json || !command.all || number > 0 ? skippedLine(json, message) : std::string();
+}
+
 Status heddle::checkLabels(const ClassifyCommand &command) {
   for (const std::string &label : command.labels) {
     if (label.empty())
@@ -158,7 +164,6 @@ Status heddle::classifyByLabels(OpenedEncoder &opened, const ClassifyCommand &co
       opened, command.run, contexts, in, out, notes,
       [&](const EncodedAnswer &pair) { return scores.take(pair); },
       [&](uint64_t number, const std::string &message) {
-        const bool json = command.run.text.json;
-        return json || !command.all || number > 0 ? skippedLine(json, message) : std::string();
+        return skippedAnswer(command, number, message);
       });
 }

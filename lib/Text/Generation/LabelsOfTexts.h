@@ -30,10 +30,13 @@ std::string hypothesisOf(const ClassifyCommand &command, const std::string &labe
 /// The output about a text with the scores of all labels.
 std::string labelsAnswer(const ClassifyCommand &command, uint64_t number, const std::string &text,
                          const std::vector<double> &scores);
+/// The output about a text or an image that is skipped.
+std::string skippedAnswer(const ClassifyCommand &command, uint64_t number,
+                          const std::string &message);
 /// Runs `classify --labels` as the zero-shot pipeline of Transformers does.
 Status classifyByLabels(OpenedEncoder &opened, const ClassifyCommand &command, std::istream &in,
                         std::ostream &out, std::ostream &notes);
-/// The same for images, by a model with vectors of texts and images in one space.
+/// Runs `classify --labels` on images, with a model whose vectors of texts and images share a space.
 Status classifyImagesByLabels(OpenedEncoder &opened, const ClassifyCommand &command,
                               std::istream &in, std::ostream &out, std::ostream &notes);
 
