@@ -79,7 +79,7 @@ private:
   float scale;
 };
 
-/// The kinds of keys of adapter_config.json.
+/// Keys of adapter_config.json that do not change the merged weights, and keys that are read.
 constexpr std::array<StringRef, 21> harmlessKeys{"auto_mapping",
                                                  "base_model_name_or_path",
                                                  "corda_config",

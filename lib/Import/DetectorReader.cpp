@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A detector reads images of any size and gives classes and boxes of a number of rows: of rows
-// that its encoder has beside those of the patches (YOLOS), or of a decoder's queries (DETR).
+// A detector reads images of any size and gives a class and a box for each of a fixed number of
+// rows. These rows are extra rows of its encoder (YOLOS) or the queries of its decoder (DETR).
 
 #include "DetectorReader.h"
 

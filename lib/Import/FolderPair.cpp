@@ -25,7 +25,7 @@ using namespace heddle;
 
 static constexpr const char *imagePrefix = "image.";
 
-/// Moves the functions of `from` behind those of `to`. The only function is `encode`, of images.
+/// Moves the functions of `from` to the end of `to`. The only function is `encode`, of images.
 static void moveFunctions(mlir::ModuleOp from, mlir::ModuleOp to) {
   from.walk(
       [](transformer::WeightOp weight) { weight.setName(imagePrefix + weight.getName().str()); });

@@ -52,12 +52,12 @@ static Value residualBlock(FunctionBuilder &f, Value map, const std::string &nam
     layers = {{1, whole.in, inner, 1, activation},
               {3, inner, inner, whole.stride, activation},
               {1, inner, whole.out}};
-  Value y = map, beside = map;
+  Value y = map, shortcut = map;
   for (const auto &[index, layer] : llvm::enumerate(layers))
     y = convolve(f, y, name + "." + std::to_string(index), layer);
   if (whole.in != whole.out || whole.stride != 1)
-    beside = convolve(f, map, name + ".shortcut", {1, whole.in, whole.out, whole.stride});
-  return ActivationOp::create(f.b, f.loc, f.add(y, beside), activation);
+    shortcut = convolve(f, map, name + ".shortcut", {1, whole.in, whole.out, whole.stride});
+  return ActivationOp::create(f.b, f.loc, f.add(y, shortcut), activation);
 }
 
 /// The map that the stem makes of images.
@@ -124,7 +124,7 @@ Value ModelBuilder::placed(FunctionBuilder &f, Value x, bool ofDecoder) {
   return f.add(x, places);
 }
 
-/// Adds the positions that a layer of the encoder has behind it.
+/// Adds the positions that follow a layer of the encoder.
 Value ModelBuilder::betweenLayers(FunctionBuilder &f, Value x, size_t index) {
   const PositionDescription &position = d.encoder->position;
   if (!position.grid() || !position.in.get<bool>("after-layers") ||

@@ -13,7 +13,7 @@
 
 using namespace heddle;
 
-/// `channels-last`: moves the channels of kernels behind their places.
+/// `channels-last`: makes the channels the last dimension of kernels.
 Expected<TensorViewRef> Architecture::lastChannels(TensorViewRef view, const std::string &key) {
   if (view->shape().size() != 4)
     return error(key, "expected kernels of rank 4, found " + shapeText(view->shape()));

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Views of a convolution's kernels with the channels last, and with the batch norm behind it, whose
-// statistics do not change after training.
+// Views of a convolution's kernels with the channels last, and with the batch norm that follows it,
+// whose statistics do not change after training.
 
 #include "heddle/Pack/TensorView.h"
 

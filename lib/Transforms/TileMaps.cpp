@@ -235,7 +235,7 @@ static LogicalResult copyRows(KernelBuilder &f, int64_t first,
   Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), j = f.func.getGridIndex(2);
   Value numbers =
       t.iota(/*rows=*/true, t.add(i, t.index(first)), t.type(rows, 1, t.b.getI32Type()));
-  // Rows behind the last are clamped to the matrix and not stored.
+  // Rows after the last are clamped to the matrix and not stored.
   Value tile =
       kernel::GatherOp::create(t.b, t.loc, t.type(rows, tileColumns), matrix(b), numbers, j);
   storeResults(f, tile, {b, i, j}, t.sub(f.sizeValue(count), i));

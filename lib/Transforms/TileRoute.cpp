@@ -85,7 +85,7 @@ Value Router::score(Value c) {
   return t.div(walk.power(c, maximum), sum);
 }
 
-/// What orders the experts. Softmax keeps the order of the logits. The values are finite, and past
+/// The values that order the experts. Softmax keeps the order of the logits. The values are finite, and past
 /// the last expert they are below all others.
 Value Router::order(Value c) {
   Value x = op.getScore() == RouterScore::Softmax && !op.getCorrection() ? walk.load(c) : score(c);

@@ -37,8 +37,8 @@ Status TextEncoder::takeDecoder() {
   return checkInputs(*session, "decode", {"target", "memory", "source.lengths"});
 }
 
-/// Reads the size of the images that the model takes. Images beside texts have a function of their
-/// own, whose vectors are in the space of the texts'.
+/// Reads the size of the images that the model takes. A model of texts and images has a second
+/// function, whose vectors of images are in the space of the vectors of texts.
 Status TextEncoder::takeImages() {
   if (model->image)
     ofImages = imageFunction;

@@ -95,7 +95,7 @@ struct FrozenNorm {
   TensorViewRef weight, bias, mean, variance;
   double epsilon;
 };
-/// A convolution with the norm behind it: its kernels, whose rows are multiplied by
+/// A convolution with the norm that follows it: its kernels, whose rows are multiplied by
 /// weight / sqrt(variance + epsilon), or its biases, a vector, from which the mean is subtracted
 /// before and to which the bias is added after.
 TensorViewRef frozen(TensorViewRef from, const FrozenNorm &norm);
