@@ -6,6 +6,8 @@
 
 #include "KernelRunner.h"
 
+#include "AmxEmulator.h"
+
 #include "heddle/Conversion/KernelToCpu/KernelToCpu.h"
 #include "heddle/Dialect/Kernel/Transforms/BodyEmitter.h"
 #include "heddle/Support/CpuFeatures.h"
@@ -140,8 +142,11 @@ void CompiledKernel::run(const std::vector<std::span<std::byte>> &arguments,
 //===- Code of another architecture --------------------------------------===//
 
 bool CompiledKernel::runsHere(const std::string &isa) {
-  if (auto target = findCpuTarget(isa); target && !isEmulated(isa))
-    return missingCpuFeatures(target->required).empty();
+  if (auto target = findCpuTarget(isa); target && !isEmulated(isa)) {
+    const std::vector<std::string> missing = missingCpuFeatures(target->required);
+    auto isOfAmx = [](const std::string &feature) { return feature.starts_with("amx"); };
+    return missing.empty() || (std::ranges::all_of(missing, isOfAmx) && emulateAmx());
+  }
 #ifdef HEDDLE_CROSS_RUNNER
   return true;
 #else
