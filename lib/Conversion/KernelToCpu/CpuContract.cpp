@@ -68,16 +68,17 @@ LogicalResult CpuEmitter::emitContract(ProductOpInterface op) {
     };
     const auto &ahead = product(op).ahead;
     auto summed = [&] { return readFragment(ahead->sums, op.getType()).registers; };
-    if (ahead && !ahead->isSummed)
-      result.registers = summed();
-    else if (ahead && !loops.isOneRow())
-      result.registers = either(ahead->isSummed, summed, sum);
-    else if (RowRange range = op.getRange(); range.visited && columnBase(columnsOf(op.getType())))
+    auto either = [&]() -> Registers {
+      if (!ahead || (ahead->isSummed && loops.isOneRow()))
+        return sum();
+      return ahead->isSummed ? this->either(ahead->isSummed, summed, sum) : summed();
+    };
+    if (RowRange range = op.getRange(); range.visited && columnBase(columnsOf(op.getType())))
       result.registers =
           ifVisited(visitBit(range.visited, range.visitTile, columnBase(columnsOf(op.getType()))),
-                    zeros, sum);
+                    zeros, either);
     else
-      result.registers = sum();
+      result.registers = either();
   }
   fragments[op->getResult(0)] = std::move(result);
   return success();

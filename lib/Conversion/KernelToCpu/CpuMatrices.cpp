@@ -60,11 +60,14 @@ void CpuMatrices::overRows(Value count, int64_t depth, RowBlock block) {
   prepared(last, last, [&] { loop(whole, count, 1, last); });
 }
 
-void CpuMatrices::overBlocks(Value count, Value columnCount, int64_t depth,
+void CpuMatrices::overBlocks(Value count, ColumnRange range, int64_t depth,
                              function_ref<void(const Block &)> body) {
   const int64_t pair = perBlock * columns();
-  Value paired =
-      e.mul(arith::DivUIOp::create(e.builder, e.loc, columnCount, e.constant(pair)), pair);
+  Value from = range.from ? range.from : e.constant(0),
+        all = range.from ? e.sub(range.to, range.from) : range.to,
+        paired = e.mul(arith::DivUIOp::create(e.builder, e.loc, all, e.constant(pair)), pair);
+  if (range.from)
+    paired = e.add(from, paired);
   overRows(count, depth, [&](int64_t matrices, Value row, Value rowsOfMatrix) {
     llvm::SaveAndRestore context(e.loops.at, {matrices * rows(), row});
     auto overColumns = [&](Value from, Value to, int64_t panels) {
@@ -72,8 +75,8 @@ void CpuMatrices::overBlocks(Value count, Value columnCount, int64_t depth,
       Value column = e.loopBy(from, to, panels * columns()).getInductionVar();
       body({matrices, panels, rowsOfMatrix, column});
     };
-    overColumns(e.constant(0), paired, perBlock);
-    overColumns(paired, columnCount, 1);
+    overColumns(from, paired, perBlock);
+    overColumns(paired, range.to, 1);
   });
 }
 
@@ -86,6 +89,33 @@ void CpuMatrices::overSums(const TileMemory &memory, const Block &block,
       act(sum(i, j),
           e.address(memory.base, e.placeIn(memory, i * rows(), block.column, j * columns()),
                     memory.element));
+}
+
+void CpuMatrices::sumBlock(const Block &block, const TileMemory &memory, bool continues,
+                           function_ref<void()> add) {
+  const int64_t pitch = memory.columns * memory.element.getIntOrFloatBitWidth() / 8;
+  overSums(memory, block, [&](Value matrix, Value place) {
+    if (continues)
+      unit->loadSums(matrix, place, pitch);
+    else
+      unit->clear(matrix);
+  });
+  add();
+  overSums(memory, block, [&](Value matrix, Value place) { unit->store(matrix, place, pitch); });
+}
+
+void CpuMatrices::multiply(const Block &block, const Sides &sides, Value from, Value to,
+                           int64_t step) {
+  OpBuilder::InsertionGuard guard(e.builder);
+  Value k = e.loopBy(from, to, step).getInductionVar();
+  SmallVector<Value> rights;
+  for (int64_t j = 0; j < block.panels; ++j)
+    rights.push_back(sides.right(j, k));
+  for (int64_t i = 0; i < block.matrices; ++i) {
+    Value left = sides.left(i, k);
+    for (int64_t j = 0; j < block.panels; ++j)
+      unit->accumulate(sum(i, j), left, rights[j]);
+  }
 }
 
 Value CpuMatrices::loadLeft(int64_t i, const BoundView &view, Address first) {

@@ -263,7 +263,7 @@ CpuProduct::RowPart CpuProduct::sumRows(const Fragment &shape, const TileMemory 
 Registers CpuProduct::overRows(const Fragment &shape, const TileMemory &left) {
   RowPart part = sumRows(shape, left);
   Registers zeros(shape.size(), e.zeroVector());
-  const RowRange range = op.getRange();
+  const RowRange range = visitedRange();
   Value from = range.from ? e.scalar(range.from) : e.constant(0), count = e.scalar(range.to);
   auto product = [&](bool guarded) {
     if (!range.visited)
@@ -272,7 +272,8 @@ Registers CpuProduct::overRows(const Fragment &shape, const TileMemory &left) {
       return part(begin, end, std::move(sums), guarded);
     });
   };
-  Registers sums = product(/*guarded=*/false);
+  Registers sums =
+      ahead ? e.readFragment(ahead->sums, op.getType()).registers : product(/*guarded=*/false);
   if (!cast<ContractRowsOp>(*op).getGuarded())
     return sums;
   return e.ifVisited(anyNotFinite(sums), sums, [&] { return product(/*guarded=*/true); });
@@ -281,7 +282,7 @@ Registers CpuProduct::overRows(const Fragment &shape, const TileMemory &left) {
 /// Emits the chain over the visited tiles of [from, to), in ascending order.
 Registers CpuProduct::overVisited(Value from, Value to, ValueRange start,
                                   function_ref<Registers(Value, Value, Registers)> part) {
-  const RowRange range = op.getRange();
+  const RowRange range = visitedRange();
   Value tile = e.constant(range.visitTile);
   Value first = e.mul(arith::DivUIOp::create(builder, loc, from, tile), tile);
   auto loop = scf::ForOp::create(builder, loc, first, to, tile, start);
@@ -390,10 +391,8 @@ void CpuProduct::release() {
   releasePacked();
 }
 
-/// Emits `part` for each visited tile of [from, to), or once for the whole range if there is no
-/// mask.
 void CpuProduct::forVisited(Value from, Value to, function_ref<void(Value begin, Value end)> part) {
-  const RowRange range = op.getRange();
+  const RowRange range = visitedRange();
   if (!range.visited)
     return part(from, to);
   int64_t tile = range.visitTile;

@@ -23,6 +23,9 @@ namespace heddle::kernel {
 enum class Keeps : uint8_t { Sums, Parts, GroupSums };
 
 enum class MatrixOperands : uint8_t; // CpuMatrices.h
+class CpuMatrices;
+struct MatrixBlock;
+struct MatrixSides;
 
 /// The product of one contraction. This base class multiplies f32 by one fused multiply-add per
 /// step; other strategies override how operands are loaded, packed and multiplied.
@@ -129,9 +132,12 @@ protected:
   virtual void prepareRows(mlir::Value from, mlir::Value to);
   /// Writes the sums of the first `count` rows of a tile; `count` is at least `matricesFrom`.
   virtual void sumMatrices(const TileMemory &sums, mlir::Value count) {}
-  /// Writes these sums of features [0, end) by a matrix unit, block after block of the features of
-  /// a matrix (Products/Matrices.cpp).
+  /// Writes the sums of features [0, end) by a matrix unit, block after block of the features of a
+  /// matrix (Products/Matrices.cpp). The unit reads B from its panels, or packed panels of words of
+  /// two features.
   void sumByUnit(MatrixOperands operands, int64_t end, const TileMemory &sums, mlir::Value count);
+  /// Range of B's rows whose tiles the product visits.
+  virtual RowRange visitedRange() { return op.getRange(); }
 
   //===--------------------------------------------------------------------===//
   // Helpers
@@ -172,6 +178,15 @@ protected:
   }
   Operand loadPacked(const Fragment &shape);
   const TileMemory &packedMemory() const { return packed->memory; }
+  /// Allocates packed B, which the strategy itself fills.
+  void place(TileMemory form) {
+    e.scratch.place(form);
+    packed = {form, {}};
+  }
+  /// Emits `part` for each visited tile of [from, to), or once for the whole range if there is no
+  /// mask.
+  void forVisited(mlir::Value from, mlir::Value to,
+                  llvm::function_ref<void(mlir::Value begin, mlir::Value end)> part);
   /// Whether few rows read B once, as keys or values.
   bool readsOnce(const Fragment &shape);
   /// Prefetch distance in bytes if few rows read narrow keys or values; 0: no prefetch.
@@ -201,8 +216,7 @@ private:
                        mlir::Value last);
   Registers overVisited(mlir::Value from, mlir::Value to, mlir::ValueRange start,
                         llvm::function_ref<Registers(mlir::Value, mlir::Value, Registers)> part);
-  void forVisited(mlir::Value from, mlir::Value to,
-                  llvm::function_ref<void(mlir::Value begin, mlir::Value end)> part);
+  MatrixSides sidesOf(CpuMatrices &unit, const MatrixBlock &block);
   mlir::Value anyNotFinite(llvm::ArrayRef<mlir::Value> registers);
   mlir::Value leaveOut(mlir::Value a, mlir::Value b, mlir::Value kept, mlir::Value sum);
 
@@ -269,7 +283,7 @@ constexpr ProductStrategy strategyOf() {
 }
 
 extern const ProductStrategy bf16Dot2, bf16Matrices, bf16Widened, commonRows, f16Accumulate,
-    groupBytes, int4, int8Dot4, int8Matrices, int8Pairs, keptAsBf16, widened;
+    groupBytes, int4, int8Dot4, int8Matrices, int8Pairs, keptAsBf16, keptAsBf16Matrices, widened;
 
 /// Returns the first strategy of the list that accepts the op's formats.
 const ProductStrategy &chooseStrategy(ProductOpInterface op, const CpuTarget &target);

@@ -114,10 +114,16 @@ LogicalResult CpuEmitter::emitTileBlock(Block &block, ArrayRef<TileMemory> carri
     auto branch = dyn_cast<scf::IfOp>(op);
     auto contract = dyn_cast<ProductOpInterface>(op);
     if (contract && (product(contract).usesMatrices() || isBlocked(op))) {
-      if (product(contract).usesMatrices())
+      if (product(contract).usesMatrices()) {
+        if (contract.isOverRows()) { // its left tile is complete for all rows
+          if (failed(emitSegment(block, segment, {}, {})))
+            return failure();
+          segment.clear();
+        }
         product(contract).sumAhead();
-      else if (failed(emitFirstBlocks(contract)))
+      } else if (failed(emitFirstBlocks(contract))) {
         return failure();
+      }
       segment.push_back(&op);
     } else if (rowsInside && ((loop && touchesTiles(op)) || (branch && holdsProduct(op)))) {
       if (failed(emitSegment(block, segment, {}, {})) ||

@@ -60,7 +60,7 @@ struct Int4 : GroupProduct {
     const int64_t whole = features() / format.group, rest = features() % format.group;
     auto add = [&](int64_t from, int64_t to, int64_t depth) {
       scratch.depth = depth;
-      unit.overBlocks(count, columnsInView(), depth, [&](const CpuMatrices::Block &block) {
+      unit.overBlocks(count, {{}, columnsInView()}, depth, [&](const CpuMatrices::Block &block) {
         addBlock(unit, sums, block, scratch, from, to);
       });
     };

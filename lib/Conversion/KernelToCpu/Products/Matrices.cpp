@@ -2,10 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Products over features in which a matrix unit sums tiles.
-//
-// Integer sums have the same bits in any order, so few rows of bytes are multiplied without the
-// unit. A sum of bf16 has the order of the unit, so the unit sums every row.
+// Products over features in which a matrix unit sums tiles, and products of bytes.
 
 #include "../CpuMatrices.h"
 #include "Int8Dot4.h"
@@ -28,44 +25,22 @@ struct Features {
 void CpuProduct::sumByUnit(MatrixOperands operands, int64_t end, const TileMemory &sums,
                            Value count) {
   CpuMatrices unit(e, operands);
-  const BoundView right = this->right();
-  const int64_t stored = padded(right.type.getDims().back().pitch.value),
-                pitch = sums.columns * sums.element.getIntOrFloatBitWidth() / 8;
-  const Type element = e.memoryElement(right.type.getElementType());
   auto addBlock = [&](const CpuMatrices::Block &block, const Features &pass) {
-    int64_t step = 0; // elements between words of a panel
-    Address rows = leftRows(oneVector()).front(),
-            panels =
-                e.moved(e.rightPlaces(op, oneVector(), step).front(), e.mul(block.column, stored));
-    unit.overSums(sums, block, [&](Value matrix, Value place) {
-      if (pass.from)
-        unit->loadSums(matrix, place, pitch);
-      else
-        unit->clear(matrix);
+    const CpuMatrices::Sides sides = sidesOf(unit, block);
+    unit.sumBlock(block, sums, /*continues=*/pass.from != 0, [&] {
+      unit.multiply(block, sides, e.constant(pass.from), e.constant(pass.to), pass.step);
     });
-    {
-      OpBuilder::InsertionGuard guard(builder);
-      Value k = e.loopBy(e.constant(pass.from), e.constant(pass.to), pass.step).getInductionVar();
-      SmallVector<Value> rights;
-      for (int64_t j = 0; j < block.panels; ++j)
-        rights.push_back(unit.loadRight(
-            j,
-            e.address(e.pointers[right.argument],
-                      e.moved(panels, e.mul(k, step / word()), j * unit.columns() * stored),
-                      element),
-            step * element.getIntOrFloatBitWidth() / 8));
-      for (int64_t i = 0; i < block.matrices; ++i) {
-        Value rowsOfBlock = unit.loadLeft(i, left(), e.moved(rows, k));
-        for (int64_t j = 0; j < block.panels; ++j)
-          unit->accumulate(unit.sum(i, j), rowsOfBlock, rights[j]);
-      }
-    }
-    unit.overSums(sums, block,
-                  [&](Value matrix, Value place) { unit->store(matrix, place, pitch); });
   };
   auto add = [&](const Features &pass) {
-    unit.overBlocks(count, columnsInView(), pass.step,
-                    [&](const CpuMatrices::Block &block) { addBlock(block, pass); });
+    auto overColumns = [&](ColumnRange columns) {
+      unit.overBlocks(count, columns, pass.step,
+                      [&](const CpuMatrices::Block &block) { addBlock(block, pass); });
+    };
+    const RowRange range = op.getRange();
+    if (!range.visited)
+      return overColumns({range.from ? e.scalar(range.from) : Value(), columnsInView()});
+    forVisited(range.from ? e.scalar(range.from) : e.constant(0), columnsInView(),
+               [&](Value begin, Value end) { overColumns({begin, end}); });
   };
   const int64_t whole = end / unit.depth() * unit.depth();
   if (whole)
@@ -74,8 +49,34 @@ void CpuProduct::sumByUnit(MatrixOperands operands, int64_t end, const TileMemor
     add({whole, end, end - whole});
 }
 
+/// Rows of the left view, and the panels of B or of packed B. A panel has rows of 16 words.
+CpuMatrices::Sides CpuProduct::sidesOf(CpuMatrices &unit, const CpuMatrices::Block &block) {
+  const BoundView right = this->right();
+  Value base = packed ? packed->memory.base : e.pointers[right.argument];
+  const Type element =
+      packed ? packed->memory.element : e.memoryElement(right.type.getElementType());
+  // Elements between columns, and between rows of a panel.
+  int64_t stored = padded(right.type.getDims().back().pitch.value), step = 0;
+  Address rows = leftRows(oneVector()).front(), panels{Value(), 0};
+  if (packed)
+    stored = packed->memory.rows, step = 16;
+  else
+    panels = e.rightPlaces(op, oneVector(), step).front();
+  const int64_t perRow = packed ? 2 : word();
+  panels = e.moved(panels, e.mul(block.column, stored));
+  return {
+      [=, this, &unit](int64_t i, Value k) { return unit.loadLeft(i, left(), e.moved(rows, k)); },
+      [=, this, &unit](int64_t j, Value k) {
+        Address place = e.moved(panels, e.mul(k, step / perRow), j * unit.columns() * stored);
+        return unit.loadRight(j, e.address(base, place, element),
+                              step * element.getIntOrFloatBitWidth() / 8);
+      }};
+}
+
 namespace {
 /// Products of bytes. Features are padded to 16, as in panels, with zeros on the right side.
+///
+/// Integer sums have the same bits in any order, so few rows are multiplied without the unit.
 struct Int8Matrices : Int8Dot4 {
   using Int8Dot4::Int8Dot4;
   static constexpr MatrixOperands operands = MatrixOperands::UnsignedBySigned;
@@ -90,23 +91,6 @@ struct Int8Matrices : Int8Dot4 {
     sumByUnit(operands, padded(features()), sums, count);
   }
 };
-
-/// Products of bf16 with weights. The unit reads no padding of the left side except the feature
-/// that shares a word with the last one, because padding may hold a NaN.
-struct Bf16Matrices : CpuProduct {
-  using CpuProduct::CpuProduct;
-  static constexpr MatrixOperands operands = MatrixOperands::Bf16;
-  static bool accepts(ProductOpInterface op, const CpuTarget &target) {
-    return op.getFormat().weights == DType::BF16 && !op.convertsRight() && op.readsWeights() &&
-           !op.isOverRows() && findMatrixUnit(target, operands);
-  }
-
-  int64_t matricesFrom() override { return 1; }
-  void sumMatrices(const TileMemory &sums, Value count) override {
-    sumByUnit(operands, wholeFeatures(), sums, count);
-  }
-};
 } // namespace
 
 const ProductStrategy heddle::kernel::int8Matrices = strategyOf<Int8Matrices>();
-const ProductStrategy heddle::kernel::bf16Matrices = strategyOf<Bf16Matrices>();
