@@ -100,6 +100,13 @@ inline Status checkThreads(std::string_view device, int threads) {
   return {};
 }
 
+/// Usage error for --cpu with a device that ignores it.
+inline Status checkCpu(std::string_view device, std::string_view cpu) {
+  if (!cpu.empty() && device.starts_with("vulkan"))
+    return usageError("--cpu: expected --device=cpu with it, found " + quotedText(device));
+  return {};
+}
+
 /// Usage error for --vulkan-level with a CPU device.
 inline Status checkLevel(std::string_view device, std::optional<int> level) {
   if (level && !device.starts_with("vulkan"))

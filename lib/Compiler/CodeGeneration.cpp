@@ -44,16 +44,25 @@ static std::vector<std::string> defaultCpus(std::string_view dtype) {
       return arithmetic != format->peak && arithmetic != other && target.multiplies(arithmetic);
     });
     isMore |= target.int8Matrices && !isOfMatrices(*format);
-    isMore |= target.bf16Matrices; // another order of sums, which a user asks for
     if (llvm::StringRef(name).starts_with("x86-64") && target.multiplies(format->peak) && !isMore)
       cpus.push_back(name);
   }
   return cpus;
 }
 
+/// The instruction set that `name` means for products of this format. `native` includes the matrix
+/// unit of bf16 only for weights in bf16, as the default sets do.
+static std::string_view cpuOf(std::string_view name, std::string_view dtype) {
+  const NumberFormat *format = findFormat(dtype);
+  const bool mayUseMatrices = name == "native" && format && format->peak == Arithmetic::BF16;
+  return mayUseMatrices && findCpuTarget(nativeBf16Matrices) ? nativeBf16Matrices : name;
+}
+
 Expected<std::vector<std::string>> checkedCpus(const CompileOptions &options) {
   std::vector<std::string> cpus;
-  for (const std::string &name : options.cpus.empty() ? defaultCpus(options.dtype) : options.cpus) {
+  for (const std::string &given :
+       options.cpus.empty() ? defaultCpus(options.dtype) : options.cpus) {
+    const std::string name(cpuOf(given, options.dtype));
     HEDDLE_TRY(findCpuTarget(name));
     if (!llvm::is_contained(cpus, name))
       cpus.push_back(name);

@@ -20,7 +20,7 @@ CompileOptions compileOptions(const JitOptions &options) {
   CompileOptions result;
   bool vulkan = options.device.rfind("vulkan", 0) == 0;
   result.targets = {vulkan ? "vulkan" : "cpu"};
-  result.cpus = {"native"};
+  result.cpus = {options.cpu.empty() ? "native" : options.cpu};
   result.vulkanLevel = options.vulkanLevel;
   static_cast<ImportOptions &>(result) = options;
   result.progress = options.progress;
@@ -37,6 +37,7 @@ Expected<Session> jit(const std::string &model, const JitOptions &options) {
   session.progress = options.progress;
   if (isArtifactPath(model)) {
     HEDDLE_TRY(checkCompiled(model, compileOptions(options)));
+    session.cpu = options.cpu;
     return Session::open(model, session);
   }
   CompileReport report;

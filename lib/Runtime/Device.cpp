@@ -31,10 +31,13 @@ std::optional<int> vulkanNumber(std::string_view device) {
 }
 
 Expected<std::unique_ptr<DeviceCode>> loadCode(const Artifact &artifact, std::string_view device,
-                                               std::optional<int> vulkanLevel,
+                                               std::string_view cpu, std::optional<int> vulkanLevel,
                                                const PhaseObserver &observer) {
-  if (std::optional<int> number = vulkanNumber(device))
+  if (std::optional<int> number = vulkanNumber(device)) {
+    if (!cpu.empty())
+      return usageError("cpu: expected device cpu with it, found " + quotedText(device));
     return loadVulkanCode(artifact, *number, vulkanLevel, observer);
+  }
   if (device != "cpu")
     return usageError(
         "device: expected cpu, vulkan or vulkan:N, found " + quotedText(device) +
@@ -43,7 +46,7 @@ Expected<std::unique_ptr<DeviceCode>> loadCode(const Artifact &artifact, std::st
              : ""));
   if (vulkanLevel)
     return usageError("--vulkan-level: expected --device=vulkan with it, found 'cpu'");
-  return loadCpuCode(artifact);
+  return loadCpuCode(artifact, cpu);
 }
 
 } // namespace heddle

@@ -16,8 +16,8 @@ namespace heddle {
 Expected<std::shared_ptr<const Model>> Model::load(Artifact artifact,
                                                    const SessionOptions &options) {
   auto model = std::make_shared<Model>(std::move(artifact));
-  model->code =
-      HEDDLE_TRY(loadCode(model->artifact, options.device, options.vulkanLevel, options.progress));
+  model->code = HEDDLE_TRY(loadCode(model->artifact, options.device, options.cpu,
+                                    options.vulkanLevel, options.progress));
   for (const Function &function : model->program().functions) {
     auto layout = FunctionLayout::create(model->program(), function, *model->code);
     if (!layout)

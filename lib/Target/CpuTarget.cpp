@@ -9,6 +9,7 @@
 
 #include "heddle/Support/CpuFeatures.h"
 #include "heddle/Support/CpuRates.h"
+#include "heddle/Support/Try.h"
 
 #include "llvm/TargetParser/Host.h"
 
@@ -118,10 +119,11 @@ static bool runsHere(const CpuTarget &target) {
 }
 
 /// The last instruction set of the table that this machine runs. Sets with bf16 dot products count
-/// only if these are faster than f32 on this machine (cpuRates).
+/// only if these are faster than f32 on this machine (cpuRates). A matrix unit of bf16 is never
+/// used, because its sums have another order.
 static Expected<CpuTarget> nativeTarget() {
   for (auto it = table().rbegin(); it != table().rend(); ++it) {
-    if (!runsHere(*it) || (it->bf16Dot2 && !cpuRates().dot2Pays()))
+    if (!runsHere(*it) || it->bf16Matrices || (it->bf16Dot2 && !cpuRates().dot2Pays()))
       continue;
     CpuTarget target = *it;
     target.name = "native";
@@ -139,9 +141,23 @@ static Expected<CpuTarget> nativeTarget() {
                     llvm::sys::getHostCPUName().str());
 }
 
+/// `native` with the matrix unit of bf16, and with the conversions that come with dot products.
+static Expected<CpuTarget> nativeMatrixTarget() {
+  auto target = HEDDLE_TRY(nativeTarget());
+  if (!target.bf16Dot2)
+    target = with(std::move(target), "", avx512Bf16);
+  target = with(std::move(target), std::string(nativeBf16Matrices), amxBf16);
+  if (!runsHere(target))
+    return inputError(target.name + ": expected a machine with the features avx512_bf16 and " +
+                      "amx_bf16, found " + llvm::sys::getHostCPUName().str());
+  return target;
+}
+
 Expected<CpuTarget> heddle::findCpuTarget(std::string_view name) {
   if (name == "native")
     return nativeTarget();
+  if (name == nativeBf16Matrices)
+    return nativeMatrixTarget();
   for (const CpuTarget &target : table())
     if (target.name == name)
       return target;

@@ -31,6 +31,8 @@ void addSessionFlags(CLI::App &command, Flags &flags) {
       ->type_name("DEVICE");
   driver::addNumber(command, "--threads", flags.session.threads, 0,
                     "number of CPU threads (default: one per processor)");
+  command.add_option("--cpu", flags.session.cpu,
+                     "instruction set of the file's code to run (default: the best one here)");
   driver::addNumber(
       command, "--vulkan-level", flags.session.vulkanLevel, 0,
       "level of the Vulkan device to use (default: its highest; 0 if it is a processor)");
@@ -38,6 +40,7 @@ void addSessionFlags(CLI::App &command, Flags &flags) {
 
 Expected<Session> openSession(const Flags &flags) {
   HEDDLE_TRY(driver::checkThreads(flags.session.device, flags.session.threads));
+  HEDDLE_TRY(driver::checkCpu(flags.session.device, flags.session.cpu));
   HEDDLE_TRY(driver::checkLevel(flags.session.device, flags.session.vulkanLevel));
   SessionOptions options = flags.session;
   options.progress = driver::showPhases();

@@ -61,6 +61,7 @@ Status run(RunFlags &flags) {
 
 Expected<Session> openModel(const std::string &model, JitOptions &options) {
   HEDDLE_TRY(checkThreads(options.device, options.threads));
+  HEDDLE_TRY(checkCpu(options.device, options.cpu));
   HEDDLE_TRY(checkLevel(options.device, options.vulkanLevel));
   options.progress = showPhases();
   std::vector<std::string> warnings, notes;
@@ -83,6 +84,10 @@ void addDeviceFlags(CLI::App &command, JitOptions &options) {
   command.add_option("--device", options.device, "device: cpu (default), vulkan or vulkan:N");
   addNumber(command, "--threads", options.threads, 0,
             "number of CPU threads (default: one per processor)");
+  command.add_option(
+      "--cpu", options.cpu,
+      "instruction set of the CPU to compile for; of a .heddle file, one that it has "
+      "(default: the best one here)");
   addNumber(command, "--vulkan-level", options.vulkanLevel, 0,
             "level of the Vulkan device to use (default: its highest; 0 if it is a processor)");
 }

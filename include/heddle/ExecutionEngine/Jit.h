@@ -19,8 +19,11 @@
 namespace heddle {
 
 struct JitOptions : ImportOptions {
-  std::string device = "cpu";     ///< "cpu", "vulkan", "vulkan:N"
-  int threads = 0;                ///< CPU: 0 means all processors
+  std::string device = "cpu"; ///< "cpu", "vulkan", "vulkan:N"
+  int threads = 0;            ///< CPU: 0 means all processors
+  /// CPU: the instruction set to compile for, as --cpu of `heddle compile`; of a compiled file,
+  /// SessionOptions::cpu. Empty: the best one for this processor.
+  std::string cpu = {};
   std::optional<int> vulkanLevel; ///< SessionOptions::vulkanLevel
   /// Called with a short phrase when a phase of the compilation begins, including a driver's
   /// (SessionOptions::progress), and with an empty one when it ends.

@@ -26,6 +26,9 @@ class Artifact;
 struct SessionOptions {
   std::string device = "cpu"; ///< "cpu", "vulkan", "vulkan:N"
   int threads = 0;            ///< CPU: 0 means all processors
+  /// CPU: the instruction set of the code to run, one for which the file was compiled. Empty: the
+  /// best one for this processor.
+  std::string cpu = {};
   /// Vulkan: the level of the device to use (docs/gpu.md). Empty: its highest level, or 0 for a
   /// driver that runs on the processor.
   std::optional<int> vulkanLevel = {};

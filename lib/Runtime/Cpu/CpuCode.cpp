@@ -231,17 +231,19 @@ Expected<std::unique_ptr<Device>> CpuCode::createDevice(int threads) const {
   return std::unique_ptr<Device>(std::make_unique<CpuDevice>(*this, threads));
 }
 
-/// Whether code with these features relies on bf16 dot products that measured slow on this
-/// processor.
-bool isSlowHere(const std::vector<std::string> &features) {
-  bool pairs = std::find(features.begin(), features.end(), "avx512_bf16") != features.end();
-  return pairs && !cpuRates().dot2Pays();
+bool has(const std::vector<std::string> &features, std::string_view name) {
+  return std::find(features.begin(), features.end(), name) != features.end();
 }
 
-/// Whether code with these features uses a matrix unit, the fastest way to multiply: int8 is
-/// several times faster.
+/// Whether code with these features relies on bf16 dot products that measured slow on this
+/// processor. Code for a matrix unit of bf16 multiplies by the unit.
+bool isSlowHere(const std::vector<std::string> &features) {
+  return has(features, "avx512_bf16") && !has(features, "amx_bf16") && !cpuRates().dot2Pays();
+}
+
+/// Whether code with these features uses a matrix unit, the fastest way to multiply.
 bool hasMatrices(const std::vector<std::string> &features) {
-  return std::find(features.begin(), features.end(), "amx_int8") != features.end();
+  return has(features, "amx_int8") || has(features, "amx_bf16");
 }
 
 /// The member with the most features that this processor can run. Members with a matrix unit are
@@ -259,21 +261,42 @@ const CpuMember *bestMember(const std::vector<CpuMember> &members) {
   return best;
 }
 
+std::string namesOfMembers(const Artifact &artifact) {
+  return listText(artifact.cpu(), [](const CpuMember &member) { return member.isa; });
+}
+
 Error noMember(const Artifact &artifact) {
   return inputError(artifact.name() + ": cpu: expected code for " + cpuLevel() +
-                    " or less, found " +
-                    listText(artifact.cpu(), [](const CpuMember &member) { return member.isa; }));
+                    " or less, found " + namesOfMembers(artifact));
+}
+
+/// The member for instruction set `cpu`, which this processor must have, or the best member if
+/// `cpu` is empty.
+Expected<const CpuMember *> chosenMember(const Artifact &artifact, std::string_view cpu) {
+  if (cpu.empty()) {
+    if (const CpuMember *member = bestMember(artifact.cpu()))
+      return member;
+    return noMember(artifact);
+  }
+  for (const CpuMember &member : artifact.cpu()) {
+    if (member.isa != cpu)
+      continue;
+    if (const auto missing = missingCpuFeatures(member.features); !missing.empty())
+      return inputError(artifact.name() + ": cpu " + member.isa + ": expected a processor with " +
+                        missing.front() + ", found one without it");
+    return &member;
+  }
+  return usageError(artifact.name() + ": cpu: expected one of " + namesOfMembers(artifact) +
+                    ", found " + quotedText(cpu));
 }
 
 } // namespace
 
-Expected<std::unique_ptr<DeviceCode>> loadCpuCode(const Artifact &artifact) {
+Expected<std::unique_ptr<DeviceCode>> loadCpuCode(const Artifact &artifact, std::string_view cpu) {
   if (artifact.program().kernels.empty()) // without kernels any processor will do
     return std::unique_ptr<DeviceCode>(
         std::make_unique<CpuCode>("none", LoadedObject(), artifact.weights()));
-  const CpuMember *member = bestMember(artifact.cpu());
-  if (!member)
-    return noMember(artifact);
+  const CpuMember *member = HEDDLE_TRY(chosenMember(artifact, cpu));
   auto bytes = HEDDLE_TRY(artifact.code(*member));
   auto object =
       HEDDLE_TRY(LoadedObject::load(bytes, artifact.name() + ": cpu/" + member->isa + ".so"));

@@ -127,10 +127,12 @@ public:
 /// Number of the Vulkan device that "vulkan" (0) or "vulkan:N" names; none for other names.
 std::optional<int> vulkanNumber(std::string_view device);
 
-/// Loads code and weights of `artifact` for "cpu", "vulkan" or "vulkan:N". Usage error for another
-/// name, and for a level together with "cpu". The artifact must outlive the code. `observer` is
-/// called when pipelines take long to compile.
+/// Loads code and weights of `artifact` for "cpu", "vulkan" or "vulkan:N". `cpu` names the
+/// instruction set of the code; empty: the best for this processor. Usage error for another name,
+/// for a level together with "cpu", and for an instruction set together with Vulkan. The artifact
+/// must outlive the code. `observer` is called when pipelines take long to compile.
 Expected<std::unique_ptr<DeviceCode>> loadCode(const Artifact &artifact, std::string_view device,
+                                               std::string_view cpu = {},
                                                std::optional<int> vulkanLevel = {},
                                                const PhaseObserver &observer = {});
 

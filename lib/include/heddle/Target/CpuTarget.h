@@ -68,6 +68,9 @@ struct CpuTarget {
   }
 };
 
+/// Name of `native` with a matrix unit of bf16, on machines that have one.
+inline constexpr std::string_view nativeBf16Matrices = "native-amx-bf16";
+
 /// The instruction set with this name. `native` is the best instruction set of this machine, with
 /// its tuning. Returns an error if the name is unknown, or if `native` finds none.
 Expected<CpuTarget> findCpuTarget(std::string_view name);

@@ -49,6 +49,29 @@ TEST(Cpu, AMatrixUnitComesBeforeMoreFeatures) {
   EXPECT_EQ(session->deviceText(), "cpu matrices");
 }
 
+TEST(Cpu, AMemberCanBeNamed) {
+  std::vector<std::string> here = cpuFeatures();
+  auto open = [&](const char *cpu, const char *device = "cpu") {
+    SessionOptions options;
+    options.cpu = cpu;
+    options.device = device;
+    return Session::fromArtifact(
+        artifactWith({{"poor", {here[0]}}, {"best", {here[0], here[1]}}, {"alien", {"none-such"}}}),
+        options);
+  };
+  auto session = open("poor");
+  ASSERT_TRUE(session) << session.error().message;
+  EXPECT_EQ(session->deviceText(), "cpu poor");
+  EXPECT_EQ(open("alien").error().message,
+            "toy: cpu alien: expected a processor with none-such, found one without it");
+  EXPECT_EQ(open("alien").error().kind, ErrorKind::Input);
+  EXPECT_EQ(open("other").error().message,
+            "toy: cpu: expected one of poor, best, alien, found 'other'");
+  EXPECT_EQ(open("other").error().kind, ErrorKind::Usage);
+  EXPECT_EQ(open("poor", "vulkan").error().message,
+            "cpu: expected device cpu with it, found 'vulkan'");
+}
+
 TEST(Cpu, NoMemberIsOneLine) {
   auto session = Session::fromArtifact(artifactWith({{"alien", {"none-such"}}}));
   ASSERT_FALSE(session);

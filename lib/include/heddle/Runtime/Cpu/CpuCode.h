@@ -10,8 +10,10 @@
 
 namespace heddle {
 
-/// Loads the best member for this processor. Fails if no member runs on it, or if the member lacks
+/// Loads the member for instruction set `cpu`, or the best member for this processor if it is
+/// empty. Fails if the file has no such member, if it does not run on this processor, or if it lacks
 /// a kernel. `artifact` must outlive the code, which reads its weights in place.
-Expected<std::unique_ptr<DeviceCode>> loadCpuCode(const Artifact &artifact);
+Expected<std::unique_ptr<DeviceCode>> loadCpuCode(const Artifact &artifact,
+                                                  std::string_view cpu = {});
 
 } // namespace heddle
