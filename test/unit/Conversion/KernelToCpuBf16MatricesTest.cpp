@@ -87,6 +87,18 @@ TEST_P(Bf16Matrices, InBlocksOfFeatures) {
   check(200, 48, "mapping = cpu_tiles, ahead = 1, block = 64");
 }
 
+/// A tile that stores fewer than no rows, as tiles past the last group of an expert, reads none.
+TEST_P(Bf16Matrices, TilesWithoutRows) {
+  std::string text = body(64, 48, "mapping = cpu_tiles");
+  text.replace(text.find("arith.subi %d0, %i"), 18, "arith.subi %i, %d0");
+  CompiledKernel kernel = compileKernel(text, GetParam());
+  Halves x(64 * 64), w(48 * 64);
+  Floats y(64 * 48, -1);
+  kernel.run({x.bytes(), w.bytes(), y.bytes()}, {40});
+  for (int64_t i = 0; i < 40 * 48; ++i)
+    ASSERT_EQ(y[i], -1) << "element " << i;
+}
+
 //===- Keys and values ----------------------------------------------------===//
 
 /// Keys and values of attention without its softmax: rounded scores of keys are multiplied by

@@ -36,6 +36,7 @@ struct Bf16Matrices : KeptAsBf16 {
 
   int64_t matricesFrom() override { return 1; }
   void sumMatrices(const TileMemory &sums, Value count) override {
+    count = e.maximum(count, e.constant(0)); // a tile past the last group of rows has none
     if (op.isOverRows())
       return sumKeys(sums, count);
     if (op.convertsRight())
