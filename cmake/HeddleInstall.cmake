@@ -63,7 +63,7 @@ if(HEDDLE_BUILD_TESTS)
   set_tests_properties(install/tree PROPERTIES FIXTURES_SETUP install-tree LABELS Install)
   find_package(Python3 REQUIRED COMPONENTS Interpreter)
   add_test(NAME install/headers
-    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/test/install/headers.py ${CMAKE_CXX_COMPILER} ${heddle_install_tree}/include)
+    COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/test/integration/install/headers.py ${CMAKE_CXX_COMPILER} ${heddle_install_tree}/include)
   set_tests_properties(install/headers PROPERTIES FIXTURES_REQUIRED install-tree LABELS Install)
   set(heddle_other_compiler clang++-22)
   if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
@@ -76,7 +76,7 @@ if(HEDDLE_BUILD_TESTS)
   endif()
   if(HEDDLE_OTHER_COMPILER AND NOT CMAKE_CXX_FLAGS_DEBUG MATCHES "-fsanitize")
     add_test(NAME install/other-compiler
-      COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${CMAKE_SOURCE_DIR}/test/install ${CMAKE_BINARY_DIR}/examples/other-compiler
+      COMMAND ${CMAKE_CTEST_COMMAND} --build-and-test ${CMAKE_SOURCE_DIR}/test/integration/install ${CMAKE_BINARY_DIR}/examples/other-compiler
         --build-generator ${CMAKE_GENERATOR}
         --build-options -DCMAKE_PREFIX_PATH=${heddle_install_tree} -DCMAKE_CXX_COMPILER=${HEDDLE_OTHER_COMPILER}
         -DEXAMPLES=${heddle_examples}
@@ -85,7 +85,7 @@ if(HEDDLE_BUILD_TESTS)
   endif()
 endif()
 if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
-  add_test(NAME install/after-demo COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/test/install/after-demo.py ${CMAKE_BINARY_DIR})
+  add_test(NAME install/after-demo COMMAND ${Python3_EXECUTABLE} ${CMAKE_SOURCE_DIR}/test/integration/install/after-demo.py ${CMAKE_BINARY_DIR})
   set_tests_properties(install/after-demo PROPERTIES LABELS Install)
 endif()
 
@@ -105,7 +105,7 @@ if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
   endfunction()
   heddle_installed_example(embed)
   add_test(NAME install/sentences
-    COMMAND heddle compile ${CMAKE_SOURCE_DIR}/test/folders/sentences -o ${CMAKE_BINARY_DIR}/sentences.heddle --target=cpu --cpu=native)
+    COMMAND heddle compile ${CMAKE_SOURCE_DIR}/test/data/folders/sentences -o ${CMAKE_BINARY_DIR}/sentences.heddle --target=cpu --cpu=native)
   set_tests_properties(install/sentences PROPERTIES FIXTURES_SETUP install-tree LABELS Install)
   heddle_installed_example(sentence-embedding ${CMAKE_BINARY_DIR}/sentences.heddle "blue and red" "red and blue")
   # The similarity that the guide shows for `heddle similarity`.
@@ -117,8 +117,8 @@ if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
   # A decoder with random weights, a tokenizer and a chat template. Its text has no meaning, but is
   # always the same.
   set(heddle_chat_folder ${CMAKE_BINARY_DIR}/chat-folder)
-  file(COPY ${CMAKE_SOURCE_DIR}/test/folders/qwen3-decoder/config.json ${CMAKE_SOURCE_DIR}/test/folders/qwen3-decoder/model.safetensors
-    ${CMAKE_SOURCE_DIR}/test/folders/sentences/tokenizer.json DESTINATION ${heddle_chat_folder})
+  file(COPY ${CMAKE_SOURCE_DIR}/test/data/folders/qwen3-decoder/config.json ${CMAKE_SOURCE_DIR}/test/data/folders/qwen3-decoder/model.safetensors
+    ${CMAKE_SOURCE_DIR}/test/data/folders/sentences/tokenizer.json DESTINATION ${heddle_chat_folder})
   file(WRITE ${heddle_chat_folder}/chat_template.jinja "{% for m in messages %}{{ m.content }} {% endfor %}b")
   add_test(NAME install/chat-model
     COMMAND heddle compile ${heddle_chat_folder} -o ${CMAKE_BINARY_DIR}/chat.heddle --target=cpu --cpu=native)
@@ -133,8 +133,8 @@ if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
   set(heddle_marian_folder ${CMAKE_BINARY_DIR}/marian-folder)
   # Both folders have a config.json. file(COPY) keeps the first one if the second is equally old, so
   # the first copy excludes it.
-  file(COPY ${CMAKE_SOURCE_DIR}/test/tokenizers/folders/marian/ DESTINATION ${heddle_marian_folder} PATTERN config.json EXCLUDE)
-  file(COPY ${CMAKE_SOURCE_DIR}/test/languages/marian/ DESTINATION ${heddle_marian_folder})
+  file(COPY ${CMAKE_SOURCE_DIR}/test/data/tokenizers/folders/marian/ DESTINATION ${heddle_marian_folder} PATTERN config.json EXCLUDE)
+  file(COPY ${CMAKE_SOURCE_DIR}/test/data/languages/marian/ DESTINATION ${heddle_marian_folder})
   add_test(NAME install/marian-model
     COMMAND heddle compile ${heddle_marian_folder} -o ${CMAKE_BINARY_DIR}/marian.heddle --target=cpu --cpu=native)
   set_tests_properties(install/marian-model PROPERTIES FIXTURES_SETUP install-tree LABELS Install)
@@ -143,8 +143,8 @@ if(HEDDLE_BUILD_TESTS AND NOT HEDDLE_RUNTIME_ONLY)
     "\n! is is 2024, \\( \\(na \\(일 isት សួស្តី\n\\( is is \\( \\(έ \\( مرحبا \\(na \\( s\n")
   # A small Whisper model with random weights, and a recording.
   add_test(NAME install/speech-model
-    COMMAND heddle compile ${CMAKE_SOURCE_DIR}/test/speech/tiny -o ${CMAKE_BINARY_DIR}/speech.heddle --target=cpu --cpu=native)
+    COMMAND heddle compile ${CMAKE_SOURCE_DIR}/test/data/speech/tiny -o ${CMAKE_BINARY_DIR}/speech.heddle --target=cpu --cpu=native)
   set_tests_properties(install/speech-model PROPERTIES FIXTURES_SETUP install-tree LABELS Install)
-  heddle_installed_example(transcribe ${CMAKE_BINARY_DIR}/speech.heddle ${CMAKE_SOURCE_DIR}/test/audio/voice.wav de)
+  heddle_installed_example(transcribe ${CMAKE_BINARY_DIR}/speech.heddle ${CMAKE_SOURCE_DIR}/test/data/audio/voice.wav de)
   set_tests_properties(install/transcribe PROPERTIES PASS_REGULAR_EXPRESSION "\n\\[00:00:00\\.[0-9]+ --> ")
 endif()

@@ -6,7 +6,7 @@ import os
 import random
 import sys
 
-sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../test/folders"))
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "../test/data/folders"))
 import make
 import numpy
 import plain

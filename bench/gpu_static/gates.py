@@ -13,8 +13,8 @@ from .llama import GPUS, PIPELINES
 NEVER_SLOWER = 0.97
 
 # Models by name, and the features of their heads.
-MODELS = {"base": ("test/models/base.json", 64), "decoder-64": ("test/gpu/decoder-64.json", 64),
-          "decoder-128": ("test/gpu/decoder-128.json", 128)}
+MODELS = {"base": ("test/data/models/base.json", 64), "decoder-64": ("test/lit/gpu/decoder-64.json", 64),
+          "decoder-128": ("test/lit/gpu/decoder-128.json", 128)}
 
 # Kernels by what they do; `columns` of a product are known where its workgroups for one row are asked for.
 PRODUCTS = ("base/linear3_heads", "base/linear_add", "base/linear_relu", "decoder-64/linear_add", "decoder-64/linear2_silu_mul")

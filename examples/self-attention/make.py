@@ -16,7 +16,7 @@ import torch
 import torch.nn.functional as F
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-sys.path.insert(0, os.path.join(HERE, "..", "..", "test", "goldens"))
+sys.path.insert(0, os.path.join(HERE, "..", "..", "test", "data", "goldens"))
 from make import seeded  # noqa: E402 (the documented generator)
 
 MODELS = {

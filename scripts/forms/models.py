@@ -1,7 +1,7 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """The forms in which a model's weights and config.json are published. A form changes a Draft and says whether it applies to it; a new
-form is one function. Standard library only: test/published takes the same forms."""
+form is one function. Standard library only: test/data/published takes the same forms."""
 import array
 import json
 import math

@@ -12,10 +12,10 @@ import sentencepiece
 import tokenizers
 import transformers as hf
 
-sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../test/tokenizers"))
+sys.path.append(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../test/data/tokenizers"))
 import texts as source
 
-FOLDERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../test/tokenizers/folders")
+FOLDERS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../test/data/tokenizers/folders")
 
 # Added tokens: a special one, a normalized one, one that takes the blanks around it, and one that
 # matches whole words.
@@ -78,7 +78,7 @@ def pieces(file, **options):
 
 
 def kept(name):
-    """A vocabulary of test/tokenizers/folders."""
+    """A vocabulary of test/data/tokenizers/folders."""
     def build(folder):
         for file in os.listdir(os.path.join(FOLDERS, name)):
             if "config" not in file:

@@ -43,7 +43,8 @@ TEST(MaskBuilder, TheCompilerTakesIt) {
              where(truth) | (hide("x") & lengths("n"));
   CompileOptions options;
   options.mask = {"encoder.mask=" + all.text()};
-  auto text = emitStage(HEDDLE_SOURCE_DIR "/test/models/tiny.json", Stage::Transformer, options);
+  auto text =
+      emitStage(HEDDLE_SOURCE_DIR "/test/data/models/tiny.json", Stage::Transformer, options);
   ASSERT_TRUE(text) << text.error().message;
   for (const char *op :
        {"mask.prefix", "mask.documents", "mask.where", "mask.lengths", "mask.or", "arith.minsi"})

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Runner of GPU tests. It reads a body of test/Conversion/bodies, compiles it to SPIR-V, allocates
+// Runner of GPU tests. It reads a body of test/data/bodies, compiles it to SPIR-V, allocates
 // the memory of one launch, and runs it on the runtime's device. All memory that is not an input is
 // NaN.
 #pragma once
@@ -49,7 +49,7 @@ struct Shader {
 
 /// Returns a body in which each `$NAME` is replaced by its value.
 inline std::string bodyText(const std::string &name, const Values &values) {
-  std::ifstream file(std::string(HEDDLE_SOURCE_DIR "/test/Conversion/bodies/") + name + ".mlir.in");
+  std::ifstream file(std::string(HEDDLE_SOURCE_DIR "/test/data/bodies/") + name + ".mlir.in");
   std::stringstream stream;
   stream << file.rdbuf();
   std::string text = stream.str(), result;

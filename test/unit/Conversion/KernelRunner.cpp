@@ -35,7 +35,7 @@ using namespace heddle::test;
 
 std::string test::readBody(const std::string &name,
                            const std::vector<std::pair<std::string, std::string>> &replacements) {
-  std::ifstream file(std::string(HEDDLE_SOURCE_DIR) + "/test/Conversion/bodies/" + name);
+  std::ifstream file(std::string(HEDDLE_SOURCE_DIR) + "/test/data/bodies/" + name);
   std::stringstream stream;
   stream << file.rdbuf();
   std::string text = stream.str();

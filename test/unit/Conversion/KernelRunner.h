@@ -22,7 +22,7 @@ struct Size;
 
 namespace heddle::test {
 
-/// Text of test/Conversion/bodies/`name`, in which each `from` is replaced by its `to`.
+/// Text of test/data/bodies/`name`, in which each `from` is replaced by its `to`.
 std::string readBody(const std::string &name,
                      const std::vector<std::pair<std::string, std::string>> &replacements = {});
 

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tests of bodies on CPUs. Compiles the bodies of test/Conversion/bodies for each instruction set,
+// Tests of bodies on CPUs. Compiles the bodies of test/data/bodies for each instruction set,
 // and runs them with sizes that no fragment divides. With fused multiply-add, results equal the
 // results of plain loops bit by bit.
 

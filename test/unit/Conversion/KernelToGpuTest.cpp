@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Tests of bodies on GPUs. Compiles the bodies of test/Conversion/bodies to SPIR-V and compares
+// Tests of bodies on GPUs. Compiles the bodies of test/data/bodies to SPIR-V and compares
 // their results on the first device with plain loops in f64. Cases are odd sizes, several tiles,
 // and that the bits of a row depend only on the row. All memory that is not an input is NaN.
 

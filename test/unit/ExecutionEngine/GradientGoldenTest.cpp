@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Tests the function `gradients` of whole models in the reference against PyTorch's gradients of
-// the same descriptions (test/goldens/make_gradients.py), without dropout and with it.
+// the same descriptions (test/data/goldens/make_gradients.py), without dropout and with it.
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
@@ -25,7 +25,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path goldens = fs::path(HEDDLE_SOURCE_DIR) / "test" / "goldens" / "training";
+const fs::path goldens = fs::path(HEDDLE_SOURCE_DIR) / "test" / "data" / "goldens" / "training";
 
 std::vector<std::string> caseNames() {
   std::vector<std::string> names;

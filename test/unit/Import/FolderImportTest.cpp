@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Changes a folder with its own architecture file in one place at a time.
-// test/Integration/FolderTest.cpp compares results with Transformers.
+// test/integration/FolderTest.cpp compares results with Transformers.
 
 #include "Architecture.h"
 #include "ImportFixture.h"
@@ -128,7 +128,7 @@ TEST_F(FolderImportTest, TokenizersThatCannotBeRead) {
     return model ? "no error" : withoutFolder(model.error().message);
   };
   EXPECT_THAT(problem(), HasSubstr("expected a folder with tokenizer.json, vocab.txt"));
-  std::filesystem::copy_file(HEDDLE_SOURCE_DIR "/test/tokenizers/pieces-bpe/tokenizer.model",
+  std::filesystem::copy_file(HEDDLE_SOURCE_DIR "/test/data/tokenizers/pieces-bpe/tokenizer.model",
                              folder + "/sentencepiece.bpe.model");
   EXPECT_THAT(problem(), HasSubstr("sentencepiece.bpe.model: expected tokenizer.json next to it, "
                                    "which gives the tokens around a text, found none"));

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares folders of test/folders with GGUF files of the same models. The files have the names and
+// Compares folders of test/data/folders with GGUF files of the same models. The files have the names and
 // keys of the package `gguf` and of llama.cpp's converter. Module and weights must be equal bit for
 // bit. FolderTest.cpp compares the results of the folders with Transformers.
 
@@ -246,7 +246,7 @@ void addTensors(GgufFile &file, const Encoder &encoder, const std::filesystem::p
 class GgufEncodersTest : public ImportTest, public testing::WithParamInterface<Encoder> {
 protected:
   void SetUp() override {
-    original = std::filesystem::path(HEDDLE_SOURCE_DIR) / "test/folders" / encoder.folder;
+    original = std::filesystem::path(HEDDLE_SOURCE_DIR) / "test/data/folders" / encoder.folder;
     std::ifstream file(original / "config.json");
     config = Json::parse(file);
     config.merge_patch(encoder.config);
@@ -285,7 +285,7 @@ TEST_P(GgufEncodersTest, IsTheModelOfItsFolder) {
 /// The linear layers of EmbeddingGemma after the pooling are in the file.
 TEST_F(ImportTest, DenseLayersOfAGgufFileFollowThePooling) {
   const std::filesystem::path original =
-      std::filesystem::path(HEDDLE_SOURCE_DIR) / "test/folders/gemma3-both-ways";
+      std::filesystem::path(HEDDLE_SOURCE_DIR) / "test/data/folders/gemma3-both-ways";
   std::vector<Encoder> all = encoders();
   const Encoder &gemma = *std::ranges::find(all, std::string("gemma-embedding"), &Encoder::arch);
   GgufFile file;

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares a folder of each family of test/folders with a GGUF file of the same
+// Compares a folder of each family of test/data/folders with a GGUF file of the same
 // model. The file has the names, keys and row orders of the package `gguf` and
 // of llama.cpp's converter. Module and weights must be equal bit for bit.
 // FolderTest.cpp compares logits of the folders with Transformers.
@@ -357,8 +357,8 @@ struct Tensor {
 class GgufFamiliesTest : public ImportTest, public testing::WithParamInterface<Family> {
 protected:
   void SetUp() override {
-    original =
-        std::filesystem::path(HEDDLE_SOURCE_DIR) / "test/folders" / (family.folder + "-decoder");
+    original = std::filesystem::path(HEDDLE_SOURCE_DIR) / "test/data/folders" /
+               (family.folder + "-decoder");
     std::ifstream file(original / "config.json");
     config = Json::parse(file);
     config.merge_patch(family.config);

@@ -196,7 +196,7 @@ TEST_F(ModelTest, DialectText) {
 /// Imports all models. The number of tensors grows with the layers, except for the norms after the
 /// stacks.
 TEST_F(ModelTest, Models) {
-  const std::string models = std::string(HEDDLE_SOURCE_DIR) + "/test/models/";
+  const std::string models = std::string(HEDDLE_SOURCE_DIR) + "/test/data/models/";
   for (const char *name :
        {"base", "deep", "tiny", "odd-sizes", "pre-norm-gelu", "encoder", "decoder"})
     EXPECT_EQ(fileProblem(models + name + ".json"), "no error") << name;

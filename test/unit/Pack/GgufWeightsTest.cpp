@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compares each type bit for bit with the values that the package `gguf`
-// decodes (test/gguf/make.py), read at once and in pieces that split blocks.
+// decodes (test/data/gguf/make.py), read at once and in pieces that split blocks.
 
 #include "heddle/Pack/GgufWeights.h"
 #include "GgufFile.h"
@@ -30,7 +30,7 @@ std::vector<uint32_t> bitsOf(const WeightSource &source, int tensor, size_t piec
 }
 
 TEST(GgufWeights, TypesAreDecodedAsThePackageDoes) {
-  auto source = openGgufWeights(std::string(HEDDLE_SOURCE_DIR) + "/test/gguf/blocks.gguf");
+  auto source = openGgufWeights(std::string(HEDDLE_SOURCE_DIR) + "/test/data/gguf/blocks.gguf");
   ASSERT_TRUE(source) << source.error().message;
   int compared = 0;
   for (const TensorInfo &tensor : (*source)->tensors()) {

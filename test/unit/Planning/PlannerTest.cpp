@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Plans of a model's definitions for CPUs and for every level of Vulkan devices.
-// test/Transforms/plans.mlir holds single plans.
+// test/lit/Transforms/plans.mlir holds single plans.
 
 #include "heddle/Planning/Planner.h"
 

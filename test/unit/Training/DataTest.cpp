@@ -245,7 +245,7 @@ TEST_F(DataTest, BatchesOfClasses) {
 
 /// Texts of a folder become the ids of its tokenizer, special tokens included.
 TEST_F(DataTest, Tokenizers) {
-  const std::string source = HEDDLE_SOURCE_DIR "/test/folders/sentences/";
+  const std::string source = HEDDLE_SOURCE_DIR "/test/data/folders/sentences/";
   auto model = readTextModel(
       R"({"text": {"kind": "encoder", "classes": 2},
           "source": {"tokenizer-file": "tokenizer.json", "unknown": null, "most": 8}})",

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares spectrograms with Transformers. test/audio/make.py writes the audio
+// Compares spectrograms with Transformers. test/data/audio/make.py writes the audio
 // and the expected values.
 #include "heddle/Audio/LogMel.h"
 
@@ -18,7 +18,7 @@ using namespace heddle;
 
 namespace {
 
-const std::string folder = HEDDLE_SOURCE_DIR "/test/audio/";
+const std::string folder = HEDDLE_SOURCE_DIR "/test/data/audio/";
 
 LogMel melOf(const std::string &name) {
   auto text = readTextFile(folder + "golden/" + name + ".json", 1 << 20);

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Compares parts of a transcription with Transformers, whose results
-// test/speech/make.py writes.
+// test/data/speech/make.py writes.
 #include "heddle/Generation/Speech.h"
 
 #include "TokenRules.h"
@@ -26,7 +26,7 @@ namespace {
 constexpr int32_t firstTime = 10; // as in make.py
 
 Json goldens(const char *part) {
-  const std::string path = HEDDLE_SOURCE_DIR "/test/speech/golden.json";
+  const std::string path = HEDDLE_SOURCE_DIR "/test/data/speech/golden.json";
   auto text = readTextFile(path, 1 << 20);
   EXPECT_TRUE(text);
   auto json = parseJson(text ? *text : "", path);

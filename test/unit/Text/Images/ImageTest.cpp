@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares images with Pillow and Transformers. test/images/make.py writes the
+// Compares images with Pillow and Transformers. test/data/images/make.py writes the
 // images and the expected values.
 #include "heddle/Images/Image.h"
 #include "TemporaryFolder.h"
@@ -20,7 +20,7 @@ using testing::HasSubstr;
 
 namespace {
 
-const std::string folder = HEDDLE_SOURCE_DIR "/test/images/";
+const std::string folder = HEDDLE_SOURCE_DIR "/test/data/images/";
 
 std::vector<float> goldenOf(const std::string &name) {
   auto tensor = readNpy(folder + "golden/" + name + ".npy");

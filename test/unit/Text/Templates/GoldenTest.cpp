@@ -4,7 +4,7 @@
 //
 // Compares seven hundred small templates, and templates of each model family on
 // several conversations, with jinja2. An error of jinja2 is a one-line error
-// here. test/templates/make.py writes the expected values.
+// here. test/data/templates/make.py writes the expected values.
 #include "heddle/Support/Json.h"
 #include "heddle/Templates/Template.h"
 
@@ -19,7 +19,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-const fs::path folder = fs::path(HEDDLE_SOURCE_DIR) / "test/templates";
+const fs::path folder = fs::path(HEDDLE_SOURCE_DIR) / "test/data/templates";
 
 std::string textOf(const fs::path &path) {
   std::ifstream file(path, std::ios::binary);

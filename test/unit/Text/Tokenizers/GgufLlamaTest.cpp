@@ -24,7 +24,7 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-const std::filesystem::path tests = std::filesystem::path(HEDDLE_SOURCE_DIR) / "test";
+const std::filesystem::path tests = std::filesystem::path(HEDDLE_SOURCE_DIR) / "test/data";
 
 Json readGolden() { return Json::parse(unzipped(tests / "gguf/llama.json.gz")); }
 

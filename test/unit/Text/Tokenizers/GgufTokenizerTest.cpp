@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Converts the tokenizers of test/tokenizers, which GoldenTest.cpp compares
+// Converts the tokenizers of test/data/tokenizers, which GoldenTest.cpp compares
 // with the package `tokenizers`, to metadata. Ids and decoded texts must be
 // equal.
 
@@ -23,7 +23,8 @@ using Json = nlohmann::ordered_json;
 
 namespace {
 
-const std::filesystem::path folder = std::filesystem::path(HEDDLE_SOURCE_DIR) / "test/tokenizers";
+const std::filesystem::path folder =
+    std::filesystem::path(HEDDLE_SOURCE_DIR) / "test/data/tokenizers";
 
 enum Kind : int32_t { Normal = 1, Unknown, Control, UserDefined, Unused, Byte };
 

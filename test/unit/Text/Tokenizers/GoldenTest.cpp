@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Compares every tokenizer of test/tokenizers on 2,000 hard texts: ids, spans,
-// words and decoded text, pairs, and truncated pairs. test/tokenizers/make.py
+// Compares every tokenizer of test/data/tokenizers on 2,000 hard texts: ids, spans,
+// words and decoded text, pairs, and truncated pairs. test/data/tokenizers/make.py
 // writes the expected values.
 #include "Unzipped.h"
 
@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 namespace {
 
-const fs::path folder = fs::path(HEDDLE_SOURCE_DIR) / "test/tokenizers";
+const fs::path folder = fs::path(HEDDLE_SOURCE_DIR) / "test/data/tokenizers";
 
 const std::vector<std::string> &hardTexts() {
   static const std::vector<std::string> texts = [] {

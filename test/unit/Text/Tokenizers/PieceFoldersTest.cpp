@@ -129,7 +129,7 @@ TEST_F(BuiltModel, BlanksBehindWordsAreRefused) {
 class FamilyFolder : public OldFolder {
 protected:
   void take(const std::string &family) {
-    fs::copy(fs::path(HEDDLE_SOURCE_DIR) / "test/tokenizers/folders" / family, folder,
+    fs::copy(fs::path(HEDDLE_SOURCE_DIR) / "test/data/tokenizers/folders" / family, folder,
              fs::copy_options::overwrite_existing | fs::copy_options::recursive);
   }
 };

@@ -30,7 +30,7 @@ EncodeOptions plainIn(const std::string &text, size_t begin = 0, size_t end = st
 std::vector<fs::path> folders() {
   std::vector<fs::path> found;
   for (const auto &entry :
-       fs::directory_iterator(std::string(HEDDLE_SOURCE_DIR) + "/test/tokenizers"))
+       fs::directory_iterator(std::string(HEDDLE_SOURCE_DIR) + "/test/data/tokenizers"))
     if (entry.is_directory() && fs::exists(entry.path() / "tokenizer.json"))
       found.push_back(entry.path());
   std::ranges::sort(found);

@@ -19,7 +19,7 @@ using testing::StartsWith;
 namespace {
 
 std::string folderOf(const std::string &kind) {
-  return std::string(HEDDLE_SOURCE_DIR) + "/test/tokenizers/" + kind;
+  return std::string(HEDDLE_SOURCE_DIR) + "/test/data/tokenizers/" + kind;
 }
 
 Tokenizer tokenizerOf(const std::string &kind) {

@@ -1,4 +1,4 @@
-//===- Unzipped.h - Files of test/tokenizers -------------------*- C++ -*-===//
+//===- Unzipped.h - Files of test/data/tokenizers -------------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 #pragma once
