@@ -5,6 +5,7 @@
 #   lit -sv --param build_dir=build --param llvm_tools_dir=/usr/lib/llvm-22/bin test/lit/Transforms/group-kernels.mlir
 import os
 import shutil
+import sys
 
 import lit.formats
 
@@ -31,7 +32,7 @@ mesa = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.environ.get("HOME", "
 config.environment.setdefault("MESA_SHADER_CACHE_DIR", mesa)
 
 # %{root}: the checkout; %{build}: the build folder; %{models}: descriptions of models; %{tokenizers}: folders with tokenizers;
-# %{examples}: the examples.
+# %{examples}: the examples; %{python}: the interpreter that runs lit.
 tests = os.path.dirname(config.test_source_root)
 root = os.path.dirname(tests)
 config.substitutions.append(("%{root}", root))
@@ -39,6 +40,7 @@ config.substitutions.append(("%{build}", build))
 config.substitutions.append(("%{folders}", os.path.join(tests, "data", "folders")))
 config.substitutions.append(("%{models}", os.path.join(tests, "data", "models")))
 config.substitutions.append(("%{tokenizers}", os.path.join(tests, "data", "tokenizers")))
+config.substitutions.append(("%{python}", sys.executable))
 config.substitutions.append(("%{examples}", os.path.join(root, "examples")))
 
 # Pages are opened in a real browser where there is one.

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// One function a constraint, named after it; messages name the dimension.
+// Constraints of the operands, results and numbers of attention.
 
 // RUN: heddle-opt %s --split-input-file --verify-diagnostics
 
@@ -126,109 +126,8 @@ func.func @attention_softcap(%q: tensor<?x8x?x4xf32>, %k: tensor<?x2x?x4xf32>, %
 
 // -----
 
-func.func @attention_c10_dense_keys(%x: tensor<2x2x6x4xf32>, %t: tensor<1x1x6x5xi1>) {
-  %m = transformer.mask.dense %t : tensor<1x1x6x5xi1>
-  // expected-error @+1 {{'transformer.attention' op C10: expected dimension 3 of the dense mask (keys) to be 1 or 6, found 5}}
-  %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>) -> tensor<2x2x6x4xf32>
-  return
-}
-
-// -----
-
-func.func @attention_c10_dense_heads(%x: tensor<2x2x6x4xf32>, %t: tensor<2x3x6x6xi1>) {
-  %m = transformer.mask.dense %t : tensor<2x3x6x6xi1>
-  // expected-error @+1 {{'transformer.attention' op C10: expected dimension 1 of the dense mask (heads) to be 1 or 2, found 3}}
-  %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>) -> tensor<2x2x6x4xf32>
-  return
-}
-
-// -----
-
-func.func @mask_lengths_c2_batch(%x: tensor<2x2x6x4xf32>, %t: tensor<3xi32>) {
-  %m = transformer.mask.lengths %t : tensor<3xi32>
-  // expected-error @+1 {{'transformer.attention' op C10: expected numbers of the mask for 2 sequences, found 3}}
-  %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>) -> tensor<2x2x6x4xf32>
-  return
-}
-
-// -----
-
-func.func @mask_causal_offset_batch(%x: tensor<2x2x6x4xf32>, %t: tensor<3xi32>) {
-  %m = transformer.mask.causal offset(%t : tensor<3xi32>)
-  // expected-error @+1 {{'transformer.attention' op C10: expected numbers of the mask for 2 sequences, found 3}}
-  %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>) -> tensor<2x2x6x4xf32>
-  return
-}
-
-// -----
-
-func.func @attention_c10_argument(%x: tensor<2x2x6x4xf32>, %m: !transformer.mask) {
-  // expected-error @+1 {{'transformer.attention' op C10: expected the mask to be made by mask ops of the same block, found another value}}
-  %o = transformer.attention %x, %x, %x mask(%m) {scale = 1.0 : f32} : (tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>, tensor<2x2x6x4xf32>) -> tensor<2x2x6x4xf32>
-  return
-}
-
-// -----
-
-func.func @attention_statistics_c1_shape(%q: tensor<?x8x?x4xf32>) {
-  // expected-error @+1 {{'transformer.attention.statistics' op C1: dimension 1 of maximum: expected 8 in [?, 8, ?], found [?, 7, ?]}}
-  %m, %s = transformer.attention.statistics %q, %q {scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>) -> tensor<?x7x?xf32>
-  return
-}
-
-// -----
-
-func.func @attention_weights_c1_shape(%q: tensor<?x8x?x4xf32>, %m: tensor<?x7x?xf32>) {
-  // expected-error @+1 {{'transformer.attention.weights' op C1: dimension 1 of maximum: expected 8 in [?, 8, ?], found [?, 7, ?]}}
-  %w = transformer.attention.weights %q, %q, %m, %m {scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>, tensor<?x7x?xf32>, tensor<?x7x?xf32>) -> tensor<?x8x?x?xf32>
-  return
-}
-
-// -----
-
-func.func @attention_weights_c2_average(%q: tensor<?x8x?x4xf32>, %m: tensor<?x8x?xf32>) {
-  // expected-error @+1 {{'transformer.attention.weights' op C2: weights: expected rank 3 [?, ?, ?], found rank 4 [?, 8, ?, ?]}}
-  %w = transformer.attention.weights %q, %q, %m, %m {average, scale = 1.0 : f32} : (tensor<?x8x?x4xf32>, tensor<?x8x?x4xf32>, tensor<?x8x?xf32>, tensor<?x8x?xf32>) -> tensor<?x8x?x?xf32>
-  return
-}
-
-// -----
-
 func.func @attention_c18_elements(%q: tensor<1x2x?x8xf16>, %k: tensor<1x2x?x8xf16>) {
   // expected-error @+1 {{'transformer.attention' op operand #0 must be tensor of f32 or bf16, rank 4 [batch, heads, rows, features], heads and features static and positive, but got 'tensor<1x2x?x8xf16>'}}
   %o = transformer.attention %q, %k, %k {scale = 1.0 : f32} : (tensor<1x2x?x8xf16>, tensor<1x2x?x8xf16>, tensor<1x2x?x8xf16>) -> tensor<1x2x?x8xf32>
-  return
-}
-
-// -----
-
-func.func @attention_c20_no_scales(%q: tensor<1x2x?x8xbf16>, %k: tensor<1x2x?x8xi8>) {
-  // expected-error @+1 {{'transformer.attention' op C20: expected scales with key of i8, and with no others, found none with 'i8'}}
-  %o = transformer.attention %q, %k, %k {scale = 1.0 : f32} : (tensor<1x2x?x8xbf16>, tensor<1x2x?x8xi8>, tensor<1x2x?x8xi8>) -> tensor<1x2x?x8xf32>
-  return
-}
-
-// -----
-
-func.func @attention_c20_numbers(%q: tensor<1x2x?x8xf32>, %k: tensor<1x2x?x8xi8>, %v: tensor<1x2x?x8xbf16>, %s: tensor<1x2x?xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C20: expected scales with value of i8, and with no others, found some with 'bf16'}}
-  %o = transformer.attention %q, %k, %v key_scales(%s : tensor<1x2x?xf32>) value_scales(%s : tensor<1x2x?xf32>) {scale = 1.0 : f32} : (tensor<1x2x?x8xf32>, tensor<1x2x?x8xi8>, tensor<1x2x?x8xbf16>) -> tensor<1x2x?x8xf32>
-  return
-}
-
-// -----
-
-func.func @attention_c20_heads(%q: tensor<1x2x?x8xf32>, %k: tensor<1x2x?x8xi8>, %s: tensor<1x1x?xf32>) {
-  // expected-error @+1 {{'transformer.attention' op C20: dimension 1 of the scales of key: expected 2, found 1}}
-  %o = transformer.attention %q, %k, %k key_scales(%s : tensor<1x1x?xf32>) value_scales(%s : tensor<1x1x?xf32>) {scale = 1.0 : f32} : (tensor<1x2x?x8xf32>, tensor<1x2x?x8xi8>, tensor<1x2x?x8xi8>) -> tensor<1x2x?x8xf32>
-  return
-}
-
-// -----
-
-func.func @attention_c20_documents(%q: tensor<1x2x?x8xf32>, %k: tensor<1x2x?x8xi8>, %s: tensor<1x2x?xf32>, %n: tensor<?xi32>) {
-  %d = transformer.mask.documents starts(%n, %n) : tensor<?xi32>, tensor<?xi32>
-  // expected-error @+1 {{'transformer.attention' op C20: expected no packed documents with scales, found them}}
-  %o = transformer.attention %q, %k, %k mask(%d) key_scales(%s : tensor<1x2x?xf32>) value_scales(%s : tensor<1x2x?xf32>) {scale = 1.0 : f32} : (tensor<1x2x?x8xf32>, tensor<1x2x?x8xi8>, tensor<1x2x?x8xi8>) -> tensor<1x2x?x8xf32>
   return
 }
