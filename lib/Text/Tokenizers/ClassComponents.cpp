@@ -5,8 +5,8 @@
 // See ClassComponents.h. Source: the classes of Transformers 5.24.
 #include "ClassComponents.h"
 
-#include "GgufCuts.h"
 #include "TokenizerClasses.h"
+#include "TokenizerJson.h"
 #include "heddle/Tokenizers/FolderFiles.h"
 
 #include "heddle/Support/Text.h"
@@ -18,32 +18,13 @@ namespace heddle::tokenizers {
 
 namespace {
 
-constexpr const char *mark = "\u2581"; ///< SentencePiece's blank
-
-Json sequenceOf(const char *list, Json steps) {
-  return {{"type", "Sequence"}, {list, std::move(steps)}};
-}
-Json replaceJson(const char *kind, const char *pattern, const char *content) {
-  return {{"type", "Replace"}, {"pattern", {{kind, pattern}}}, {"content", content}};
-}
 Json metaspace(const char *scheme, bool splits = true) {
-  return {
-      {"type", "Metaspace"}, {"replacement", mark}, {"prepend_scheme", scheme}, {"split", splits}};
+  return {{"type", "Metaspace"},
+          {"replacement", blankMark},
+          {"prepend_scheme", scheme},
+          {"split", splits}};
 }
 Json step(const char *type) { return {{"type", type}}; }
-
-/// The Precompiled step of a normalizer; null if there is none.
-Json precompiledOf(const Json &normalizer) {
-  if (!normalizer.is_object())
-    return Json();
-  if (normalizer.value("type", Json()) == "Precompiled")
-    return normalizer;
-  if (auto inner = normalizer.find("normalizers"); inner != normalizer.end())
-    for (const Json &one : *inner)
-      if (const Json found = precompiledOf(one); !found.is_null())
-        return found;
-  return Json();
-}
 
 /// An element of a template: a text, or the token of a key with its default.
 struct Item {
@@ -82,7 +63,7 @@ public:
     return {};
   }
   Status gemma() {
-    made.normalizer = replaceJson("String", " ", mark);
+    made.normalizer = replaceJson("String", " ", blankMark);
     made.preTokenizer = {{"type", "Split"},
                          {"pattern", {{"String", " "}}},
                          {"behavior", "MergedWithPrevious"},
@@ -132,7 +113,7 @@ public:
       steps.push_back(step("Lowercase"));
     if (!table.is_null())
       steps.push_back(table);
-    made.normalizer = sequenceOf("normalizers", std::move(steps));
+    made.normalizer = sequenceJson("normalizers", std::move(steps));
     unknownAt(1);
     if (tokenizer.value("post_processor", Json()).is_null())
       aroundOfBert({"cls_token", "[CLS]"}, {"sep_token", "[SEP]"});
@@ -148,12 +129,12 @@ public:
                  {replaceJson("Regex", R"(\s{2,}|[\n\r\t])", " "), step("NFC"),
                   Json{{"type", "Strip"}, {"strip_left", false}, {"strip_right", true}}});
     made.normalizer =
-        made.losesTable ? lowered(lowers) : sequenceOf("normalizers", std::move(steps));
+        made.losesTable ? lowered(lowers) : sequenceJson("normalizers", std::move(steps));
     if (HEDDLE_TRY(flag("split_by_punct", false)))
       cuts.push_back({{"type", "Punctuation"}, {"behavior", "Isolated"}});
     const char *scheme = HEDDLE_TRY(prefixes()) ? "always" : "first";
     cuts.push_back(metaspace(scheme));
-    made.preTokenizer = sequenceOf("pretokenizers", std::move(cuts));
+    made.preTokenizer = sequenceJson("pretokenizers", std::move(cuts));
     made.decoder = metaspace(scheme);
     const Json unknown = Json::array({token("unk_token", "[UNK]"), 0.0});
     const size_t usual = static_cast<size_t>(HEDDLE_TRY(field.numberOr("unk_id", 1, 0, INT32_MAX)));
@@ -198,7 +179,7 @@ public:
                         "the score 0, which PegasusTokenizer needs, found " + quotedText(unknown));
     unknownAt(static_cast<size_t>(found - vocab.begin()));
     made.normalizer = table.is_null()
-                          ? sequenceOf("normalizers", {replaceJson("Regex", "\n", " "), runs()})
+                          ? sequenceJson("normalizers", {replaceJson("Regex", "\n", " "), runs()})
                           : withoutRuns();
     around({text, {"eos_token", "</s>"}}, {text, text, {"eos_token", "</s>"}});
     setBlanks("always", false);
@@ -207,9 +188,9 @@ public:
   Status cohere() {
     made.normalizer = step("NFC");
     made.preTokenizer =
-        sequenceOf("pretokenizers",
-                   {Json{{"type", "Digits"}, {"individual_digits", true}},
-                    byteLevelJson(HEDDLE_TRY(field.flagAt("add_prefix_space", false)), true)});
+        sequenceJson("pretokenizers",
+                     {Json{{"type", "Digits"}, {"individual_digits", true}},
+                      byteLevelJson(HEDDLE_TRY(field.flagAt("add_prefix_space", false)), true)});
     made.decoder = step("ByteLevel");
     byteModel("");
     return {};
@@ -269,10 +250,10 @@ private:
 
   static Json fallbackDecoder(bool strips) {
     Json steps =
-        Json::array({replaceJson("String", mark, " "), step("ByteFallback"), step("Fuse")});
+        Json::array({replaceJson("String", blankMark, " "), step("ByteFallback"), step("Fuse")});
     if (strips)
       steps.push_back({{"type", "Strip"}, {"content", " "}, {"start", 1}, {"stop", 0}});
-    return sequenceOf("decoders", std::move(steps));
+    return sequenceJson("decoders", std::move(steps));
   }
 
   /// Sets the keys of a BPE model with byte fallback. A vocabulary with byte pieces has no unknown
@@ -284,7 +265,7 @@ private:
                   {"fuse_unk", true},
                   {"byte_fallback", true},
                   {"ignore_merges", false}};
-    if (!idOf("<0x00>").is_number())
+    if (!tokenId(tokenizer, "<0x00>").is_number())
       made.model.emplace_back("unk_token", std::move(unknown));
   }
   void byteModel(const char *ending) {
@@ -308,15 +289,15 @@ private:
     for (const Json &one : own.value("normalizers", Json::array({own})))
       if (one != step("Lowercase"))
         steps.push_back(one);
-    return sequenceOf("normalizers", std::move(steps));
+    return sequenceJson("normalizers", std::move(steps));
   }
   Json withoutRuns() const {
-    return table.is_null() ? runs() : sequenceOf("normalizers", {table, runs()});
+    return table.is_null() ? runs() : sequenceJson("normalizers", {table, runs()});
   }
 
   void setBlanks(const char *scheme, bool splitsWords) {
     made.preTokenizer =
-        splitsWords ? sequenceOf("pretokenizers", {step("WhitespaceSplit"), metaspace(scheme)})
+        splitsWords ? sequenceJson("pretokenizers", {step("WhitespaceSplit"), metaspace(scheme)})
                     : metaspace(scheme);
     made.decoder = metaspace(scheme);
   }
@@ -334,7 +315,7 @@ private:
   Status aroundOfRoberta(const ClassSteps &steps) {
     const std::string start = token(steps.startKey, steps.first),
                       end = token(steps.endKey, steps.last);
-    const Json startId = idOf(start), endId = idOf(end);
+    const Json startId = tokenId(tokenizer, start), endId = tokenId(tokenizer, end);
     if (!startId.is_number() || !endId.is_number() || settings.isNull(steps.startKey) ||
         settings.isNull(steps.endKey))
       return {};
@@ -351,50 +332,28 @@ private:
   /// Sets the template of one text and of two. The post-processor of tokenizer.json stays if a token
   /// has no id.
   void around(const std::vector<Item> &single, const std::vector<Item> &pair) {
-    Json ids = Json::object();
+    TemplateBuilder built;
     bool isWhole = true;
     auto pieces = [&](const std::vector<Item> &items) {
       Json list = Json::array();
       const char *sequence = "A";
       for (const Item &item : items) {
         if (!item.key) {
-          list.push_back({{"Sequence", {{"id", sequence}, {"type_id", item.type}}}});
+          TemplateBuilder::addText(list, sequence, item.type);
           sequence = "B";
           continue;
         }
         const bool isNull = settings.isNull(item.key);
         const std::string content = isNull ? "None" : token(item.key, item.usual);
-        const Json id = isNull ? Json(item.ofNull) : idOf(content);
+        const Json id = isNull ? Json(item.ofNull) : tokenId(tokenizer, content);
         isWhole &= id.is_number() && id >= 0;
-        ids[content] = {{"id", content}, {"ids", Json::array({id})}, {"tokens", {content}}};
-        list.push_back({{"SpecialToken", {{"id", content}, {"type_id", item.type}}}});
+        built.addToken(list, content, id, item.type);
       }
       return list;
     };
     Json one = pieces(single), two = pieces(pair);
     if (isWhole)
-      made.postProcessor = Json{{"type", "TemplateProcessing"},
-                                {"single", std::move(one)},
-                                {"pair", std::move(two)},
-                                {"special_tokens", std::move(ids)}};
-  }
-
-  Json idOf(const std::string &content) const {
-    if (auto added = tokenizer.find("added_tokens"); added != tokenizer.end())
-      for (const Json &one : *added)
-        if (const std::string *known = tokenText(one); known && *known == content)
-          return one.value("id", Json());
-    const Json &model = tokenizer["model"];
-    const auto vocab = model.find("vocab");
-    if (vocab == model.end())
-      return Json();
-    if (vocab->is_object())
-      return vocab->value(content, Json());
-    for (size_t id = 0; id < vocab->size(); ++id)
-      if (const Json &piece = (*vocab)[id];
-          piece.is_array() && !piece.empty() && piece[0] == content)
-        return id;
-    return Json();
+      made.postProcessor = built.take(std::move(one), std::move(two));
   }
 
   const TokenizerSettings &settings;

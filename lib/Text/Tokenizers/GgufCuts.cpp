@@ -7,6 +7,8 @@
 // (llama-vocab.cpp), with which GgufGoldenTest.cpp compares.
 #include "GgufCuts.h"
 
+#include "TokenizerJson.h"
+
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
@@ -246,20 +248,6 @@ Json stepJson(const CutStep &step, bool prefix) {
 
 } // namespace
 
-Json splitJson(const char *regex, const char *behavior, bool inverts) {
-  return {{"type", "Split"},
-          {"pattern", {{"Regex", regex}}},
-          {"behavior", behavior},
-          {"invert", inverts}};
-}
-
-Json byteLevelJson(bool prefix, bool cutsWords) {
-  return {{"type", "ByteLevel"},
-          {"add_prefix_space", prefix},
-          {"trim_offsets", true},
-          {"use_regex", cutsWords}};
-}
-
 Expected<GgufCut> ggufCut(const Gguf &file, std::vector<std::string> &warnings) {
   constexpr const char *key = "tokenizer.ggml.pre";
   const std::string_view name = file.find(key) ? HEDDLE_TRY(file.text(key)) : std::string_view();
@@ -282,7 +270,7 @@ Json cutJson(const GgufCut &cut, bool prefix) {
   Json steps = Json::array();
   for (const CutStep &step : cut.steps)
     steps.push_back(stepJson(step, prefix));
-  return {{"type", "Sequence"}, {"pretokenizers", steps}};
+  return sequenceJson("pretokenizers", std::move(steps));
 }
 
 } // namespace heddle::tokenizers

@@ -37,11 +37,6 @@ struct GgufCut {
   bool has(CutTraits trait) const { return (traits & trait) != 0; }
 };
 
-/// Pre-tokenizers of a tokenizer.json: a split by an expression, and the map from bytes to
-/// characters.
-Json splitJson(const char *regex, const char *behavior = "Isolated", bool inverts = false);
-Json byteLevelJson(bool prefix, bool cutsWords);
-
 /// The pre-tokenizer that tokenizer.ggml.pre names. Without a name, or for "default", it is
 /// llama.cpp's, with a warning.
 Expected<GgufCut> ggufCut(const Gguf &file, std::vector<std::string> &warnings);

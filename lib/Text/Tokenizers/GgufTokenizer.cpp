@@ -10,6 +10,7 @@
 #include "GgufCuts.h"
 #include "GgufKeys.h"
 #include "SentencePiece.h"
+#include "TokenizerJson.h"
 #include "Vocabulary.h"
 #include "heddle/Tokenizers/Utf8.h"
 
@@ -123,26 +124,21 @@ struct Surroundings {
 Json templateJson(const PieceVocabulary &vocabulary, const Surroundings &around) {
   if (!around.start && !around.end)
     return nullptr;
-  Json tokens = Json::object(), single = Json::array(), pair = Json::array();
+  TemplateBuilder built;
+  Json single = Json::array(), pair = Json::array();
   auto append = [&](Json &list, std::optional<int64_t> id, int type) {
-    if (!id)
-      return;
-    const std::string &text = vocabulary.pieces[static_cast<size_t>(*id)].text;
-    tokens[text] = {{"id", text}, {"ids", Json::array({*id})}, {"tokens", Json::array({text})}};
-    list.push_back({{"SpecialToken", {{"id", text}, {"type_id", type}}}});
+    if (id)
+      built.addToken(list, vocabulary.pieces[static_cast<size_t>(*id)].text, *id, type);
   };
   for (Json *list : {&single, &pair}) {
     append(*list, around.start, 0);
-    list->push_back({{"Sequence", {{"id", "A"}, {"type_id", 0}}}});
+    TemplateBuilder::addText(*list, "A", 0);
     append(*list, around.end, 0);
   }
   append(pair, around.second, around.secondType);
-  pair.push_back({{"Sequence", {{"id", "B"}, {"type_id", around.secondType}}}});
+  TemplateBuilder::addText(pair, "B", around.secondType);
   append(pair, around.end, around.secondType);
-  return {{"type", "TemplateProcessing"},
-          {"single", single},
-          {"pair", pair},
-          {"special_tokens", tokens}};
+  return built.take(std::move(single), std::move(pair));
 }
 
 /// The token that a key such as add_bos_token asks for. `otherwise` is the default of the key.
@@ -242,13 +238,10 @@ Expected<Json> pieceJson(const Gguf &file, PieceVocabulary vocabulary) {
                         vocabulary.pieces.end();
   const bool prefix = HEDDLE_TRY(file.flag("tokenizer.ggml.add_space_prefix", true));
   Json normalizers = Json::array(), decoders = Json::array();
-  auto replace = [](Json pattern, const char *content) {
-    return Json{{"type", "Replace"}, {"pattern", std::move(pattern)}, {"content", content}};
-  };
   if (prefix)
-    normalizers.push_back({{"type", "Prepend"}, {"prepend", "▁"}});
-  normalizers.push_back(replace({{"String", " "}}, "▁"));
-  decoders.push_back(replace({{"String", "▁"}}, " "));
+    normalizers.push_back({{"type", "Prepend"}, {"prepend", blankMark}});
+  normalizers.push_back(replaceJson("String", " ", blankMark));
+  decoders.push_back(replaceJson("String", blankMark, " "));
   if (hasBytes)
     decoders.push_back({{"type", "ByteFallback"}});
   decoders.push_back({{"type", "Fuse"}});
@@ -257,10 +250,10 @@ Expected<Json> pieceJson(const Gguf &file, PieceVocabulary vocabulary) {
   const Surroundings around = HEDDLE_TRY(surroundingsOf(file, vocabulary, {.start = true}));
   Json vocab = HEDDLE_TRY(vocabJson(file, vocabulary.pieces));
   return Json{{"added_tokens", addedJson(file, vocabulary)},
-              {"normalizer", {{"type", "Sequence"}, {"normalizers", normalizers}}},
+              {"normalizer", sequenceJson("normalizers", normalizers)},
               {"pre_tokenizer", nullptr},
               {"post_processor", templateJson(vocabulary, around)},
-              {"decoder", {{"type", "Sequence"}, {"decoders", decoders}}},
+              {"decoder", sequenceJson("decoders", decoders)},
               {"model",
                {{"type", "BPE"},
                 {"unk_token", unknown},
@@ -320,9 +313,8 @@ Expected<Json> unigramJson(const Gguf &file, PieceVocabulary vocabulary) {
     if (table.is_object())
       table.erase("longest_match");
     json["normalizer"] = std::move(table);
-    json["pre_tokenizer"] = {
-        {"type", "Sequence"},
-        {"pretokenizers", Json::array({{{"type", "WhitespaceSplit"}}, json["pre_tokenizer"]})}};
+    json["pre_tokenizer"] = sequenceJson(
+        "pretokenizers", Json::array({{{"type", "WhitespaceSplit"}}, json["pre_tokenizer"]}));
   }
   json["added_tokens"] = added;
   json["post_processor"] = templateJson(vocabulary, around);

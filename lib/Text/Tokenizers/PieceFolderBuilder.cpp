@@ -211,13 +211,13 @@ Json PieceFolderBuilder::decoder() const {
   if (std::ranges::any_of(model.pieces,
                           [](const ScoredPiece &p) { return p.kind == PieceKind::Byte; }))
     steps.push_back({{"type", "ByteFallback"}});
-  steps.push_back({{"type", "Replace"}, {"pattern", {{"String", "▁"}}}, {"content", " "}});
+  steps.push_back(replaceJson("String", blankMark, " "));
   steps.push_back({{"type", "Fuse"}});
   steps.push_back({{"type", "StripBlanks"}});
-  return {{"type", "Sequence"}, {"decoders", steps}};
+  return sequenceJson("decoders", std::move(steps));
 }
 
-Expected<Json> PieceFolderBuilder::piecesOf(const std::string &text, Json &specials) const {
+Expected<Json> PieceFolderBuilder::piecesOf(const std::string &text, TemplateBuilder &built) const {
   Json list = Json::array();
   int type = 0;
   for (size_t at = 0; at < text.size();) {
@@ -227,26 +227,23 @@ Expected<Json> PieceFolderBuilder::piecesOf(const std::string &text, Json &speci
     const bool isText = token == "$A" || token == "$B";
     if (token == "$B")
       type = secondType;
-    list.push_back({{isText ? "Sequence" : "SpecialToken",
-                     {{"id", isText ? token.substr(1) : token}, {"type_id", type}}}});
-    if (isText)
+    if (isText) {
+      TemplateBuilder::addText(list, token.substr(1), type);
       continue;
+    }
     const auto id = find(token);
     if (!id)
       return inputError(name + ": expected the token " + quotedText(token) +
                         ", which the class puts around a text, found none");
-    specials[token] = {
-        {"id", token}, {"ids", Json::array({*id})}, {"tokens", Json::array({token})}};
+    built.addToken(list, token, *id, type);
   }
   return list;
 }
 
 Expected<Json> PieceFolderBuilder::postProcessor() const {
-  Json specials = Json::object(), result = {{"type", "TemplateProcessing"}};
-  result["single"] = HEDDLE_TRY(piecesOf(single, specials));
-  result["pair"] = HEDDLE_TRY(piecesOf(pair, specials));
-  result["special_tokens"] = std::move(specials);
-  return result;
+  TemplateBuilder built;
+  Json one = HEDDLE_TRY(piecesOf(single, built)), two = HEDDLE_TRY(piecesOf(pair, built));
+  return built.take(std::move(one), std::move(two));
 }
 
 } // namespace heddle::tokenizers

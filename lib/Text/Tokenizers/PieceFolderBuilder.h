@@ -4,6 +4,7 @@
 #pragma once
 
 #include "SentencePiece.h"
+#include "TokenizerJson.h"
 #include "Vocabulary.h"
 #include "heddle/Tokenizers/TokenizerSettings.h"
 
@@ -112,7 +113,7 @@ private:
   Expected<Json> inComponents(const std::string &family);
   Expected<Json> postProcessor() const;
   /// The tokens of a template.
-  Expected<Json> piecesOf(const std::string &text, Json &specials) const;
+  Expected<Json> piecesOf(const std::string &text, TemplateBuilder &built) const;
 
   struct OwnPiece {
     std::string text;

@@ -7,6 +7,7 @@
 // others, ordered by score.
 #include "SentencePiece.h"
 
+#include "TokenizerJson.h"
 #include "Vocabulary.h"
 #include "heddle/Tokenizers/Utf8.h"
 
@@ -228,15 +229,15 @@ Json normalizerOf(const PieceModel &model, bool exactly) {
                      {"precompiled_charsmap", encodeBase64(model.charsMap)},
                      {"longest_match", true}});
   auto replace = [&](const char *regex, const char *content) {
-    steps.push_back({{"type", "Replace"}, {"pattern", {{"Regex", regex}}}, {"content", content}});
+    steps.push_back(replaceJson("Regex", regex, content));
   };
   if (model.removesBlanks) {
     replace(exactly ? "\\A +|[ ▁]+\\z" : "\\A +| +\\z", "");
     replace(" {2,}", " ");
   }
   if (exactly && model.prefixes)
-    steps.push_back({{"type", "Prepend"}, {"prepend", "▁"}});
-  return {{"type", "Sequence"}, {"normalizers", steps}};
+    steps.push_back({{"type", "Prepend"}, {"prepend", blankMark}});
+  return sequenceJson("normalizers", std::move(steps));
 }
 
 } // namespace
@@ -276,11 +277,11 @@ Expected<Json> pieceModelJson(const PieceModel &model, const std::string &fileNa
   }
   body["vocab"] = std::move(vocab);
   const Json metaspace = {{"type", "Metaspace"},
-                          {"replacement", "▁"},
+                          {"replacement", blankMark},
                           {"prepend_scheme", model.prefixes ? "always" : "never"}};
   Json decoder = metaspace;
   if (bytePieces)
-    decoder = {{"type", "Sequence"}, {"decoders", {{{"type", "ByteFallback"}}, metaspace}}};
+    decoder = sequenceJson("decoders", {{{"type", "ByteFallback"}}, metaspace});
   return Json{{"added_tokens", added},
               {"normalizer", normalizerOf(model, /*exactly=*/false)},
               {"pre_tokenizer", metaspace},

@@ -7,6 +7,7 @@
 #include "TokenizerClasses.h"
 
 #include "GgufCuts.h"
+#include "TokenizerJson.h"
 #include "Vocabulary.h"
 #include "heddle/Tokenizers/FolderFiles.h"
 #include "heddle/Tokenizers/Utf8.h"
@@ -218,15 +219,11 @@ public:
     case Cut::Bert:
       return bertNormalizer();
     case Cut::Japanese:
-      return Json{{"type", "Sequence"},
-                  {"normalizers", Json::array({{{"type", "NFC"}}, HEDDLE_TRY(bertNormalizer())})}};
+      return sequenceJson("normalizers", {{{"type", "NFC"}}, HEDDLE_TRY(bertNormalizer())});
     case Cut::Clip:
-      return Json{
-          {"type", "Sequence"},
-          {"normalizers",
-           Json::array({{{"type", "NFC"}},
-                        {{"type", "Replace"}, {"pattern", {{"Regex", "\\s+"}}}, {"content", " "}},
-                        {{"type", "Lowercase"}}})}};
+      return sequenceJson(
+          "normalizers",
+          {{{"type", "NFC"}}, replaceJson("Regex", "\\s+", " "), {{"type", "Lowercase"}}});
     case Cut::Words:
     case Cut::Qwen:
       break;
@@ -244,7 +241,7 @@ public:
       return bytes;
     constexpr const char *clip = R"('s|'t|'re|'ve|'m|'ll|'d|[\p{L}]+|[\p{N}]|[^\s\p{L}\p{N}]+)";
     Json words = type.cut == Cut::Qwen ? splitJson(qwenWords) : splitJson(clip, "Removed", true);
-    return Json{{"type", "Sequence"}, {"pretokenizers", Json::array({words, bytes})}};
+    return sequenceJson("pretokenizers", Json::array({words, bytes}));
   }
 
   Json decoder() const {
@@ -278,32 +275,24 @@ private:
     return {};
   }
 
-  static Json piece(const char *kind, const std::string &id, int typeId) {
-    return {{kind, {{"id", id}, {"type_id", typeId}}}};
-  }
-
   /// A template of the tokens around one text and around two.
   static Json templateOf(const std::vector<std::pair<std::string, Json>> &around, bool first,
                          bool last, bool between) {
-    Json tokens = Json::object(), single = Json::array(), pair;
-    for (const auto &[text, id] : around)
-      tokens[text] = {{"id", text}, {"ids", Json::array({id})}, {"tokens", Json::array({text})}};
-    auto append = [](Json &list, const std::string &token, const char *text, int typeId, bool front,
-                     const std::string &end, bool back) {
-      if (front)
-        list.push_back(piece("SpecialToken", token, typeId));
-      list.push_back(piece("Sequence", text, typeId));
-      if (back)
-        list.push_back(piece("SpecialToken", end, typeId));
+    TemplateBuilder built;
+    const auto &[start, startId] = around.front();
+    const auto &[end, endId] = around.back();
+    Json single = Json::array();
+    auto append = [&](Json &list, const char *text, int type, bool begins) {
+      if (begins)
+        built.addToken(list, start, startId, type);
+      TemplateBuilder::addText(list, text, type);
+      if (last)
+        built.addToken(list, end, endId, type);
     };
-    const std::string &start = around.front().first, &end = around.back().first;
-    append(single, start, "A", 0, first, end, last);
-    pair = single;
-    append(pair, start, "B", 1, first && between, end, last);
-    return {{"type", "TemplateProcessing"},
-            {"single", single},
-            {"pair", pair},
-            {"special_tokens", tokens}};
+    append(single, "A", 0, first);
+    Json pair = single;
+    append(pair, "B", 1, first && between);
+    return built.take(std::move(single), std::move(pair));
   }
 
   Expected<Json> idOf(const Json &vocab, const std::string &text, const std::string &path) const {
@@ -407,11 +396,9 @@ Expected<ClassSteps> classSteps(const TokenizerClass &type, const TokenizerSetti
 }
 
 Json clipDecoder() {
-  return {{"type", "Sequence"},
-          {"decoders",
-           Json::array({{{"type", "ByteLevel"}},
-                        {{"type", "Replace"}, {"pattern", {{"String", "</w>"}}}, {"content", " "}},
-                        {{"type", "StripBlanks"}}})}};
+  return sequenceJson(
+      "decoders",
+      {{{"type", "ByteLevel"}}, replaceJson("String", "</w>", " "), {{"type", "StripBlanks"}}});
 }
 
 std::string_view nameOf(const TokenizerClass &type) { return type.name; }
