@@ -84,7 +84,26 @@ static bool isOfHead(const TensorInfo &tensor) {
   return llvm::StringRef(tensor.name).starts_with("classifier.");
 }
 
-/// Binds each expected tensor to a view and warns of unread tensors in the checkpoint.
+/// Warns of recipes without a tensor of the model, and of unread tensors in the checkpoint.
+static void warnOfUnread(Architecture &architecture, const WeightSource &checkpoint,
+                         const std::optional<TokenScores> &scores, const ImportOptions &options,
+                         ImportedModel &model) {
+  if (std::vector<std::string> unread = architecture.unreadRecipes(); !unread.empty())
+    model.warnings.push_back(architecture.path() +
+                             ": tensors: expected only recipes that a tensor of the model takes, "
+                             "found " +
+                             firstText(unread, 5));
+  std::vector<std::string> extra;
+  for (const TensorInfo &tensor : checkpoint.tensors())
+    if (!architecture.tensorsRead().contains(tensor.name) && !architecture.ignores(tensor.name) &&
+        !(scores && scores->tensorsRead().contains(tensor.name)))
+      extra.push_back(tensor.name);
+  if (!extra.empty() && options.labels.empty())
+    model.warnings.push_back(
+        checkpoint.name() + ": expected only tensors that the model reads, found " + listed(extra));
+}
+
+/// Binds each expected tensor to a view.
 static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSource> checkpoint,
                           ModuleTensors modules, std::optional<TokenScores> &scores,
                           const ImportOptions &options, ImportedModel &model) {
@@ -128,20 +147,7 @@ static Status bindTensors(Architecture &architecture, std::unique_ptr<WeightSour
       weight.setName(found->second);
   });
   model.tensors = std::move(kept);
-  if (std::vector<std::string> unread = architecture.unreadRecipes(); !unread.empty())
-    model.warnings.push_back(architecture.path() +
-                             ": tensors: expected only recipes that a tensor of the model takes, "
-                             "found " +
-                             firstText(unread, 5));
-  std::vector<std::string> extra;
-  for (const TensorInfo &tensor : checkpoint->tensors())
-    if (!architecture.tensorsRead().contains(tensor.name) && !architecture.ignores(tensor.name) &&
-        !(scores && scores->tensorsRead().contains(tensor.name)))
-      extra.push_back(tensor.name);
-  if (!extra.empty() && options.labels.empty())
-    model.warnings.push_back(checkpoint->name() +
-                             ": expected only tensors that the model reads, found " +
-                             listed(extra));
+  warnOfUnread(architecture, *checkpoint, scores, options, model);
   std::string name = checkpoint->name();
   std::vector<std::unique_ptr<WeightSource>> owned = modules.take();
   owned.push_back(std::move(checkpoint));
@@ -225,13 +231,14 @@ static bool givesRowsOfTokens(const Json &json, const Architecture &architecture
 /// Adds pooling to a folder without modules.json if the caller wants one vector per text: `--pool`,
 /// or else the mean if there is no pooling yet, as in Sentence-Transformers. Returns whether
 /// pooling was added.
-static Expected<bool> poolRows(const std::string &folder, Json config, const ImportOptions &options,
-                               Architecture &architecture, Json &json,
-                               std::vector<std::string> &warnings) {
+static Expected<bool> poolRows(FolderModel &model, const ImportOptions &options,
+                               Architecture &architecture, Json &json) {
+  const std::string &folder = model.folder;
   const bool isAsked = !options.pool.empty();
   const bool writes = json.value("kind", Json()) == "encoder-decoder";
   if (!isAsked && !(options.needsVectors && (writes || givesRowsOfTokens(json, architecture))))
     return false;
+  Json config = model.config;
   config.erase("architectures");
   Architecture bare = HEDDLE_TRY(Architecture::load(folder, std::move(config), options.part));
   Json bareJson = HEDDLE_TRY(bare.description());
@@ -243,11 +250,12 @@ static Expected<bool> poolRows(const std::string &folder, Json config, const Imp
     return usageError("--pool: expected a model with an encoder, found " + folder);
   json["encoder"]["pool"] = isAsked ? options.pool : "mean";
   if (!isAsked)
-    warnings.push_back((isGguf(folder) ? folder + ": pooling_type: expected a pooling, found none"
-                                       : (fs::path(folder) / "modules.json").string() +
-                                             ": expected a pooling, found no such file") +
-                       ": vectors are the mean of the rows of a text's tokens, as "
-                       "Sentence-Transformers takes it; --pool says another");
+    model.warnings.push_back((isGguf(folder)
+                                  ? folder + ": pooling_type: expected a pooling, found none"
+                                  : (fs::path(folder) / "modules.json").string() +
+                                        ": expected a pooling, found no such file") +
+                             ": vectors are the mean of the rows of a text's tokens, as "
+                             "Sentence-Transformers takes it; --pool says another");
   return true;
 }
 
@@ -256,8 +264,7 @@ constexpr int64_t usualContext = 4096; ///< default capacity of caches in tokens
 /// Sets the limit of a decoder with `longrope` factors to the capacity of its caches. The short
 /// factors are exact if the caches hold no more than the trained context. Otherwise the long
 /// factors are used, with a warning that Transformers would use the short ones for shorter texts.
-static void limitFactors(const ImportOptions &options, const FolderModel &model, Json &description,
-                         std::vector<std::string> &warnings) {
+static void limitFactors(const ImportOptions &options, FolderModel &model, Json &description) {
   const Json position = description.value("position", Json());
   const Json scaling = position.is_object() ? position.value("scaling", Json()) : Json();
   Json &limit = description["target"]["limit"];
@@ -272,11 +279,12 @@ static void limitFactors(const ImportOptions &options, const FolderModel &model,
     original = position.value("original-length", Json());
   if (original.is_number_integer() && limit > original && !isGguf(model.folder) &&
       scaling["short_factor"] != scaling.value("long_factor", Json()))
-    warnings.push_back(configPath(model.folder) + ": long_factor: expected a context of at most " +
-                       shown(original) + " tokens, found " + shown(limit) +
-                       ": texts of fewer tokens take the long factors too, where Transformers "
-                       "takes the short ones; --context=" +
-                       shown(original) + " takes these");
+    model.warnings.push_back(
+        configPath(model.folder) + ": long_factor: expected a context of at most " +
+        shown(original) + " tokens, found " + shown(limit) +
+        ": texts of fewer tokens take the long factors too, where Transformers "
+        "takes the short ones; --context=" +
+        shown(original) + " takes these");
 }
 
 /// Checks `--context` against the number of positions of the model. Without it, caches hold the
@@ -326,8 +334,7 @@ static Error ofFolder(Error problem, const std::string &path, const ImportOption
 
 /// Derives the head from the checkpoint if the configuration names no class.
 static Status takeHead(FolderModel &model, const WeightSource &checkpoint,
-                       const ImportOptions &options, Architecture &architecture,
-                       std::vector<std::string> &warnings) {
+                       const ImportOptions &options, Architecture &architecture) {
   const Json classes = model.config.value("architectures", Json());
   if (model.hasStages() || (classes.is_array() && !classes.empty()) || isGguf(model.folder))
     return {};
@@ -336,7 +343,7 @@ static Status takeHead(FolderModel &model, const WeightSource &checkpoint,
     return {};
   model.config["architectures"] = Json::array({head});
   architecture = HEDDLE_TRY(Architecture::load(model.folder, model.config, options.part));
-  warnings.push_back(
+  model.warnings.push_back(
       configPath(model.folder) +
       ": architectures: expected the class of the model, found none: its tensors are "
       "those of a class that ends with " +
@@ -389,6 +396,41 @@ static Expected<FolderModel> openModel(const std::string &root, const ImportOpti
   return source;
 }
 
+/// Prepares a folder that is to be trained, and rejects the options of training without it.
+static Status takeTraining(FolderModel &source, const ImportOptions &options) {
+  if (options.training)
+    return prepareTraining(options, source);
+  if (!options.labels.empty() || !options.recipe.empty())
+    return usageError(std::string(options.labels.empty() ? "--recipe" : "--labels") +
+                      ": expected --training with it, found none");
+  return {};
+}
+
+/// Adds the scores of tokens, the modules or a pooling to a description. Returns whether the model
+/// gives vectors of texts.
+static Expected<bool> addStages(FolderModel &source, const std::optional<TokenScores> &scores,
+                                const ImportOptions &options, Architecture &architecture,
+                                Json &json) {
+  if (scores)
+    scores->addTo(json);
+  else if (source.hasStages())
+    addModules(*source.modules, json);
+  else
+    return poolRows(source, options, architecture, json);
+  return source.hasStages() && !scores;
+}
+
+/// Adds the settings of generation if the model writes texts.
+static Status addGeneration(FolderModel &source, const ImportOptions &options, Json &json) {
+  const Json target = json.value("target", Json());
+  if (!target.is_object() || target.contains("queries"))
+    return {};
+  HEDDLE_TRY(
+      addGenerationConfig(source.folder, source.config, json, source.files, source.warnings));
+  limitFactors(options, source, json);
+  return {};
+}
+
 Expected<ImportedModel> heddle::importFolder(const std::string &root, const ImportOptions &options,
                                              mlir::MLIRContext &context) {
   FolderModel source = HEDDLE_TRY(openModel(root, options));
@@ -398,43 +440,27 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
   std::optional<TokenScores> scores;
   if (modules && modules->score)
     scores = HEDDLE_TRY(TokenScores::load(folder, source.config, *modules->score));
-  if (options.training)
-    HEDDLE_TRY(prepareTraining(options, source));
-  else if (!options.labels.empty() || !options.recipe.empty())
-    return usageError(std::string(options.labels.empty() ? "--recipe" : "--labels") +
-                      ": expected --training with it, found none");
+  HEDDLE_TRY(takeTraining(source, options));
   if (source.hasStages()) // the stages give vectors, whatever head was trained
     source.config.erase("architectures");
-  std::vector<std::string> warnings;
   Architecture architecture = HEDDLE_TRY(Architecture::load(folder, source.config, options.part));
   if (const auto &parts = architecture.joinedParts();
       !parts.empty() && !options.training && options.pool.empty())
     return importPair(root, parts[0], parts[1], options, context);
   auto checkpoint = source.openWeights(); // the configuration's errors are reported first
   if (checkpoint)
-    HEDDLE_TRY(takeHead(source, **checkpoint, options, architecture, warnings));
+    HEDDLE_TRY(takeHead(source, **checkpoint, options, architecture));
   if (checkpoint && !options.adapter.empty())
     checkpoint = mergeAdapter(options.adapter, source.config, std::move(*checkpoint), source.files,
-                              warnings);
+                              source.warnings);
   source.config.update(HEDDLE_TRY(architecture.generation()));
   Json json = HEDDLE_TRY(architecture.description());
-  bool givesVectors = source.hasStages() && !scores;
   if (modules)
-    llvm::append_range(warnings, modules->warnings);
+    llvm::append_range(source.warnings, modules->warnings);
   if (checkpoint)
-    HEDDLE_TRY(architecture.decideTies(**checkpoint, json, warnings));
-  if (scores)
-    scores->addTo(json);
-  else if (source.hasStages())
-    addModules(*modules, json);
-  else
-    givesVectors =
-        HEDDLE_TRY(poolRows(folder, source.config, options, architecture, json, warnings));
-  const Json target = json.value("target", Json());
-  if (target.is_object() && !target.contains("queries")) { // it holds texts
-    HEDDLE_TRY(addGenerationConfig(folder, source.config, json, source.files, warnings));
-    limitFactors(options, source, json, warnings);
-  }
+    HEDDLE_TRY(architecture.decideTies(**checkpoint, json, source.warnings));
+  const bool givesVectors = HEDDLE_TRY(addStages(source, scores, options, architecture, json));
+  HEDDLE_TRY(addGeneration(source, options, json));
   json["weights"] = {{"seed", 0}}; // placeholder for the checkpoint
   if (options.training)
     json["training"] = HEDDLE_TRY(recipeOf(architecture, options));
@@ -451,7 +477,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
     HEDDLE_TRY(addFolderFiles(source, model));
   source.files.push_back((fs::path(folder) / architectureFile).string()); // protected from outputs
   model.files.insert(model.files.end(), source.files.begin(), source.files.end());
-  model.warnings.insert(model.warnings.end(), warnings.begin(), warnings.end());
+  llvm::append_range(model.warnings, source.warnings);
   warnOfRest(architecture, path, options, model);
   if (options.needsWeights) {
     if (!checkpoint)

@@ -17,7 +17,8 @@ struct FolderModel {
   std::string folder; ///< folder of the model; in Sentence-Transformers it may be inside `root`
   std::optional<SentenceModules> modules;
   Json config;
-  std::vector<std::string> files; ///< files that were read
+  std::vector<std::string> files;    ///< files that were read
+  std::vector<std::string> warnings; ///< lines for the user of the model
 
   static Expected<FolderModel> open(const std::string &root);
   /// Class of Transformers that the configuration names; empty: none.
