@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Windows, maximums, rows and positions of maps, written from the descriptions of the ops.
+// Windows, maximums, rows, patches and positions of maps, written from the descriptions of the ops.
 
 #include "ReferenceOps.h"
 
@@ -115,6 +115,34 @@ static RefTensor meaning(RepeatRowsOp op, const Lookup &get) {
   return result;
 }
 
+//===- Patches of images -------------------------------------------------===//
+
+/// Divides an image into patches of `side` by `side` pixels, one row per patch.
+static RefTensor patches(const RefTensor &image, int64_t side) {
+  int64_t channels = image.shape[1], height = image.shape[2], width = image.shape[3];
+  RefTensor result = make({image.shape[0], height / side * (width / side), channels * side * side});
+  size_t next = 0;
+  for (int64_t b = 0; b < image.shape[0]; ++b)
+    for (int64_t y = 0; y < height; y += side)
+      for (int64_t x = 0; x < width; x += side)
+        for (int64_t c = 0; c < channels; ++c)
+          for (int64_t dy = 0; dy < side; ++dy)
+            for (int64_t dx = 0; dx < side; ++dx)
+              result.values[next++] =
+                  image.values[((b * channels + c) * height + y + dy) * width + x + dx];
+  return result;
+}
+
+static RefTensor meaning(PatchesOp op, const Lookup &get) {
+  return patches(get(op.getImage()), op.getSize());
+}
+
+static RefTensor meaning(PatchEmbeddingOp op, const Lookup &get) {
+  const RefTensor &weight = get(op.getWeight());
+  return linear(patches(get(op.getImage()), weight.shape[2]), weight, optional(op.getBias(), get),
+                Activation::None);
+}
+
 //===- Positions ---------------------------------------------------------===//
 
 /// A row of at(y, x, e) for each place of a map.
@@ -183,8 +211,8 @@ static RefTensor meaning(PositionResizedOp op, const Lookup &get) {
 
 std::optional<RefTensor> mapsOf(Operation *op, const Lookup &get) {
   return llvm::TypeSwitch<Operation *, std::optional<RefTensor>>(op)
-      .Case<WindowsOp, MaxPoolOp, MapRowsOp, SliceRowsOp, RepeatRowsOp, PositionPlaneOp,
-            PositionResizedOp>([&](auto known) { return meaning(known, get); })
+      .Case<PatchesOp, PatchEmbeddingOp, WindowsOp, MaxPoolOp, MapRowsOp, SliceRowsOp, RepeatRowsOp,
+            PositionPlaneOp, PositionResizedOp>([&](auto known) { return meaning(known, get); })
       .Default([](Operation *) { return std::nullopt; });
 }
 

@@ -251,32 +251,6 @@ static RefTensor meaning(LayerNormOp op, const Lookup &get) {
   return result;
 }
 
-/// Divides an image into patches of `side` by `side` pixels, one row per patch.
-static RefTensor patches(const RefTensor &image, int64_t side) {
-  int64_t channels = image.shape[1], height = image.shape[2], width = image.shape[3];
-  RefTensor result = make({image.shape[0], height / side * (width / side), channels * side * side});
-  size_t next = 0;
-  for (int64_t b = 0; b < image.shape[0]; ++b)
-    for (int64_t y = 0; y < height; y += side)
-      for (int64_t x = 0; x < width; x += side)
-        for (int64_t c = 0; c < channels; ++c)
-          for (int64_t dy = 0; dy < side; ++dy)
-            for (int64_t dx = 0; dx < side; ++dx)
-              result.values[next++] =
-                  image.values[((b * channels + c) * height + y + dy) * width + x + dx];
-  return result;
-}
-
-static RefTensor meaning(PatchesOp op, const Lookup &get) {
-  return patches(get(op.getImage()), op.getSize());
-}
-
-static RefTensor meaning(PatchEmbeddingOp op, const Lookup &get) {
-  const RefTensor &weight = get(op.getWeight());
-  return linear(patches(get(op.getImage()), weight.shape[2]), weight, optional(op.getBias(), get),
-                Activation::None);
-}
-
 static RefTensor meaning(UnfoldOp op, const Lookup &get) {
   const RefTensor &input = get(op.getInput());
   auto size = static_cast<int64_t>(op.getSize()), stride = static_cast<int64_t>(op.getStride());
@@ -494,11 +468,11 @@ Results resultsOf(Operation *op, const Lookup &get) {
   if (std::optional<RefTensor> result = mapsOf(op, get))
     return std::vector<RefTensor>{std::move(*result)};
   return llvm::TypeSwitch<Operation *, Results>(op)
-      .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, RotaryOp, PatchesOp, UnfoldOp,
-            ConcatOp, LinearOp, HeadProductsOp, Conv1x1Op, PatchEmbeddingOp, FfnOp, QuantizeOp,
-            CacheQuantizeOp, LayerNormOp, RmsNormOp, NormalizeOp, ScaleOp, SoftcapOp, SoftmaxOp,
-            CrossEntropyOp, CrossEntropyRowsOp, CrossEntropyMeanOp, ShiftRightOp, PoolOp,
-            SplitHeadsOp, MergeHeadsOp>([&](auto known) { return asResults(meaning(known, get)); })
+      .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, RotaryOp, UnfoldOp, ConcatOp,
+            LinearOp, HeadProductsOp, Conv1x1Op, FfnOp, QuantizeOp, CacheQuantizeOp, LayerNormOp,
+            RmsNormOp, NormalizeOp, ScaleOp, SoftcapOp, SoftmaxOp, CrossEntropyOp,
+            CrossEntropyRowsOp, CrossEntropyMeanOp, ShiftRightOp, PoolOp, SplitHeadsOp,
+            MergeHeadsOp>([&](auto known) { return asResults(meaning(known, get)); })
       .Case([&](AttentionOp attends) { return attention(attends, get); })
       .Case([&](AttentionStatisticsOp attends) { return attentionStatistics(attends, get); })
       .Case([&](AttentionWeightsOp attends) { return attentionWeights(attends, get); })

@@ -113,3 +113,22 @@ ModelFacts heddle::factsOf(const Description &d) {
     text.labelsFile = d.texts.contains("labels.json") ? "labels.json" : "labels.txt";
   return facts;
 }
+
+std::string Description::whyNoLoss() const {
+  if (!classifier)
+    return "no classifier";
+  if (classifier->sigmoid)
+    return "classifier.sigmoid";
+  if (!decoder && encoder->pool.empty() && classifier->pool.empty())
+    return "an encoder without a pooling";
+  if (!decoder)
+    return "";
+  if (target->vectors)
+    return "vectors as the target";
+  if (!target->start)
+    return "target.start null";
+  if (classifier->size != target->size)
+    return std::to_string(classifier->size) + " classes for " + std::to_string(target->size) +
+           " tokens of the target";
+  return decoder->documents.empty() ? "" : "documents_packed, with which it is not supported yet";
+}
