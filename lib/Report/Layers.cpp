@@ -68,8 +68,9 @@ std::vector<std::pair<kernel::GroupOp, std::string>> heddle::layersOf(func::Func
   std::vector<std::pair<kernel::GroupOp, std::string>> layers;
   for (auto group : function.getOps<kernel::GroupOp>()) {
     llvm::SetVector<StringRef> several;
-    for (auto linear : group.getBody().getOps<LinearOp>())
-      several.insert(layerOf(partOf(linear)));
+    for (Operation &op : group.getBody().getOps())
+      if (op.hasTrait<Contracts>())
+        several.insert(layerOf(partOf(&op)));
     if (several.empty())
       several.insert(layerOf(partOf(group)));
     std::string layer = llvm::join(several, ", ");

@@ -48,7 +48,7 @@ std::string textOf(kernel::PlanAttr plan) {
   return all.str();
 }
 
-/// Adds a plan to those of the same definition, which begin at `first`.
+/// Adds a plan to the plans of its definition, which begin at `first`.
 void add(std::vector<PlannedKernel> &plans, size_t first, PlannedKernel made) {
   for (PlannedKernel &known : llvm::MutableArrayRef(plans).drop_front(first))
     if (known.fewRows == made.fewRows && known.plan == made.plan && known.reason == made.reason) {

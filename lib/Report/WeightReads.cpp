@@ -40,26 +40,28 @@ static Op definedBy(Value value) {
   return value ? value.getDefiningOp<Op>() : Op();
 }
 
-/// Experts that a row uses, of a linear with groups.
-static int64_t expertsOfRow(LinearOp linear) {
-  auto starts = definedBy<ExpertStartsOp>(linear.getStarts());
+/// Experts that a row uses.
+static int64_t expertsOfRow(const RowGroups &groups) {
+  auto starts = definedBy<ExpertStartsOp>(groups.starts);
   auto counts = starts ? definedBy<ExpertCountsOp>(starts.getCounts()) : ExpertCountsOp();
-  return counts ? counts.getExperts().getType().getDimSize(0) : linear.getGroups();
+  return counts ? counts.getExperts().getType().getDimSize(0) : groups.count;
 }
 
 /// Adds the weights of a group, as the part of each that a row reads.
 static void addGroup(kernel::GroupOp group, std::map<std::string, double> &parts,
                      WeightReads &reads) {
   group.getBody().walk([&](Operation *op) {
+    auto known = dyn_cast<TransformerOpInterface>(op);
+    const std::optional<RowGroups> groups = known ? known.rowGroups() : std::nullopt;
     for (OpOperand &use : op->getOpOperands()) {
       Value outside = isa<BlockArgument>(use.get()) ? across(use.get()) : Value();
       auto weight = outside ? outside.getDefiningOp<WeightOp>() : WeightOp();
       if (!weight)
         continue;
       double part = 1;
-      if (auto linear = dyn_cast<LinearOp>(op); linear && linear.getStarts()) {
-        reads.experts = linear.getGroups();
-        reads.chosen = expertsOfRow(linear);
+      if (groups) {
+        reads.experts = groups->count;
+        reads.chosen = expertsOfRow(*groups);
         part = static_cast<double>(reads.chosen) / static_cast<double>(reads.experts);
       } else if (isa<EmbeddingOp>(op)) {
         part = 1.0 / static_cast<double>(cast<ShapedType>(weight.getType()).getDimSize(0));

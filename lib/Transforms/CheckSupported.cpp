@@ -4,7 +4,7 @@
 //
 // Checks the assumptions of later passes. The dialect allows more than kernels support; every
 // assumption is checked here once, so errors are reported at the original op instead of its
-// lowering. The tiler of an op checks the limits of that op (TileableOpInterface).
+// lowering. The tiler of an op checks its limits (TileableOpInterface).
 
 #include "ProgramPlanner.h"
 

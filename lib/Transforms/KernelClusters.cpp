@@ -147,10 +147,11 @@ void ClusterFinder::addScales(Cluster &cluster, CacheQuantizeOp op) {
       cluster.ops.push_back(user);
 }
 
-/// The starts of the groups of a linear's rows, or null.
+/// The starts of the groups of an op's rows, or null.
 static Value groupsOf(Operation *op) {
-  auto linear = dyn_cast<LinearOp>(op);
-  return linear ? linear.getStarts() : Value();
+  auto known = dyn_cast<TransformerOpInterface>(op);
+  const std::optional<RowGroups> groups = known ? known.rowGroups() : std::nullopt;
+  return groups ? groups->starts : Value();
 }
 
 /// Returns the unclaimed linears after `op` that read the same rows, in order. Only the nearest are

@@ -267,10 +267,11 @@ static SizeExpr bytesRead(GroupOp group, unsigned operand, const PlannedTensor &
       return holdsScales ? bytesOfRows(place, product(ArrayRef(read).drop_back()))
                          : product(read) * place.elementBytes();
     }
-    auto linear = dyn_cast<LinearOp>(use.getOwner());
-    if (linear && linear.getStarts() && use.get() == linear.getWeight())
-      return bytesOfRows(place, SizeExpr::floorDiv(place.dims.front(), linear.getGroups())) *
-             SizeExpr::min(linear.getGroups(), shapes.of(linear.getInput())[0]);
+    auto op = dyn_cast<TransformerOpInterface>(use.getOwner());
+    const std::optional<RowGroups> groups = op ? op.rowGroups() : std::nullopt;
+    if (groups && use.get() == groups->weight)
+      return bytesOfRows(place, SizeExpr::floorDiv(place.dims.front(), groups->count)) *
+             SizeExpr::min(groups->count, shapes.of(op->getOperand(0))[0]);
   }
   if (holdsScales)
     return SizeExpr::floorDiv(SizeExpr::roundUp(place.dims.front(), 16), 16) *

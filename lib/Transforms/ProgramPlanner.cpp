@@ -387,11 +387,11 @@ LogicalResult ProgramPlanner::planGroups() {
 /// Sets the rows of the grid over packed documents. Each document may end in a partial tile, and
 /// the largest tile of any device is assumed.
 void ProgramPlanner::addSlots(TransformerOpInterface op, SmallVectorImpl<PlannedTensor> &operands) {
-  if (auto linear = dyn_cast<LinearOp>(*op); linear && linear.getStarts()) {
+  if (const std::optional<RowGroups> groups = op.rowGroups()) {
     // Groups without rows follow the others and have no tiles.
-    const SizeExpr rows = rowsOf(shapes.of(linear.getInput()));
-    operands[cast<BlockArgument>(linear.getStarts()).getArgNumber()].slots =
-        rows + SizeExpr::min(rows, linear.getGroups()) * largestLinearRows;
+    const SizeExpr rows = rowsOf(shapes.of(op->getOperand(0)));
+    operands[cast<BlockArgument>(groups->starts).getArgNumber()].slots =
+        rows + SizeExpr::min(rows, groups->count) * largestLinearRows;
     return;
   }
   Value starts = op.documentStarts(), rows = starts ? op->getOperand(0) : Value();

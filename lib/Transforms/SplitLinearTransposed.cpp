@@ -22,16 +22,10 @@ namespace heddle {
 using namespace mlir;
 using namespace heddle::transformer;
 
-static void splitProduct(LinearTransposedOp op) {
-  OpBuilder b(op);
-  auto matrix = TransposeOp::create(b, op.getLoc(), op.getWeight());
-  auto product = LinearOp::create(b, op.getLoc(), op.getInput(), matrix, Value(), Activation::None);
-  op.replaceAllUsesWith(product.getResult());
-  op.erase();
-}
-
 namespace {
 struct SplitLinearTransposed : heddle::impl::SplitLinearTransposedBase<SplitLinearTransposed> {
-  void runOnOperation() override { getOperation().walk(splitProduct); }
+  void runOnOperation() override {
+    getOperation().walk([](LinearTransposedOp op) { op.decompose(); });
+  }
 };
 } // namespace

@@ -82,7 +82,7 @@ LogicalResult heddle::tileExpertStarts(KernelBuilder &f) {
   f.createFunc({experts}, {1});
   Value expert = f.func.getGridIndex(0), zero = t.index(0), one = t.index(1),
         all = f.sizeValue(experts);
-  // Rows of the experts before this one, the number of those that have rows; both of all experts.
+  // Rows of the experts before this one, and the number of experts that have rows; both of all experts.
   auto loop = scf::ForOp::create(t.b, t.loc, zero, all, one, ValueRange{zero, zero, zero, zero});
   {
     OpBuilder::InsertionGuard guard(t.b);

@@ -27,6 +27,7 @@
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
+using kernel::LoadOp;
 using kernel::Root;
 using kernel::Size;
 
@@ -214,6 +215,54 @@ void LinearTiler::store(const LinearPart &part, Value tile, Value j) {
 }
 
 LogicalResult heddle::tileLinear(KernelBuilder &frame) { return LinearTiler(frame).run(); }
+
+//===- Products ----------------------------------------------------------===//
+
+/// The row of a linear's weight that yields the first column of the tile.
+static Value columnOfWeight(ValueTiles &tiles, LinearOp linear) {
+  if (!tiles.group)
+    return tiles.j;
+  const int64_t rows = linear.getWeight().getType().getDimSize(0) / linear.getGroups();
+  return tiles.t.add(tiles.j, tiles.t.mul(tiles.group, tiles.t.index(rows)));
+}
+
+/// The tile of a linear's product, multiplied and scaled as its format requires.
+static Value tileProduct(ValueTiles &tiles, LinearOp linear) {
+  TileBuilder &t = tiles.t;
+  Value column = columnOfWeight(tiles, linear);
+  RankedTensorType tile = t.type(tiles.rows, tiles.columns);
+  int64_t rows = tile.getDimSize(0), columns = tile.getDimSize(1);
+  const NumberFormat &format = linear.getFormat();
+  Type type = tile.clone(mlirTypeOf(format.sums, t.b.getContext()));
+  Value weight = tiles.f.view(tiles.f.viewOf(linear.getWeight()));
+  if (format.sumsGroups()) {
+    Value scales = tiles.matrix(linear.getInputScales()), input = tiles.matrix(linear.getInput());
+    return kernel::ContractGroupsOp::create(t.b, t.loc, type, input, tiles.i, weight, column,
+                                            scales);
+  }
+  Value sums = kernel::ContractOp::create(t.b, t.loc, type, tiles.matrix(linear.getInput()),
+                                          tiles.i, weight, column);
+  if (format.scales == 0)
+    return sums;
+  auto ofRow = [&]() -> Value {
+    return LoadOp::create(t.b, t.loc, t.type(rows, 1), tiles.matrix(linear.getInputScales()),
+                          ValueRange{tiles.i, t.index(0)}, UnitAttr());
+  };
+  if (format.scales == 1)
+    return t.mul(sums, ofRow());
+  Value known = tiles.f.view(tiles.f.viewOf(linear.getWeightScales()));
+  auto ofWeight = [&](int64_t row) -> Value {
+    return LoadOp::create(t.b, t.loc, t.type(1, columns), known, ValueRange{t.index(row), column},
+                          UnitAttr());
+  };
+  Value codes = ofWeight(1);
+  Value base = arith::FPToSIOp::create(t.b, t.loc, t.type(1, columns, t.b.getI32Type()), codes);
+  base = t.mul(base, t.constantI(codeBase, base));
+  Value sum = t.sub(sums, base);
+  sum = arith::SIToFPOp::create(t.b, t.loc, tile, sum);
+  sum = t.mul(sum, ofRow());
+  return t.mul(sum, ofWeight(0));
+}
 
 //===- Models ------------------------------------------------------------===//
 

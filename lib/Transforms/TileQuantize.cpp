@@ -1,8 +1,8 @@
-//===- TileQuantize.cpp - Quantization of rows and scaling of sums --------===//
+//===- TileQuantize.cpp - Quantization of rows ----------------------------===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Body of quantization.
+// Body of quantization. TileLinear.cpp scales the sums of codes.
 //
 //   quantize   m = the largest magnitude of a row; codes 128 + rint(x * (127 / m)), scales m / 127
 //              a cache's rows have the same codes without the 128, signed
@@ -29,12 +29,11 @@
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
-using kernel::LoadOp;
 
 static constexpr double smallest = 0x1p-118, smallestHalf = 0x1p-101, beyond = 0x1p+127;
 static constexpr int32_t magnitudeBits = 0x7fffffff, exponentBits = 0x7f800000,
                          beyondBits = 0x7f000000, nanBits = 0x7fc00000;
-static constexpr int64_t codeBase = 128, mostCode = 127, laneColumns = 16;
+static constexpr int64_t mostCode = 127, laneColumns = 16;
 
 static Value bitcast(TileBuilder &t, Value x, Type element) {
   auto type = cast<RankedTensorType>(x.getType());
@@ -277,48 +276,4 @@ LogicalResult heddle::tileCacheQuantize(KernelBuilder &f) {
     });
   }
   return success();
-}
-
-Value heddle::columnOfWeight(ValueTiles &tiles, LinearOp linear) {
-  if (!tiles.group)
-    return tiles.j;
-  const int64_t rows = linear.getWeight().getType().getDimSize(0) / linear.getGroups();
-  return tiles.t.add(tiles.j, tiles.t.mul(tiles.group, tiles.t.index(rows)));
-}
-
-Value heddle::tileProduct(ValueTiles &tiles, LinearOp linear) {
-  TileBuilder &t = tiles.t;
-  Value column = columnOfWeight(tiles, linear);
-  RankedTensorType tile = t.type(tiles.rows, tiles.columns);
-  int64_t rows = tile.getDimSize(0), columns = tile.getDimSize(1);
-  const NumberFormat &format = linear.getFormat();
-  Type type = tile.clone(mlirTypeOf(format.sums, t.b.getContext()));
-  Value weight = tiles.f.view(tiles.f.viewOf(linear.getWeight()));
-  if (format.sumsGroups()) {
-    Value scales = tiles.matrix(linear.getInputScales()), input = tiles.matrix(linear.getInput());
-    return kernel::ContractGroupsOp::create(t.b, t.loc, type, input, tiles.i, weight, column,
-                                            scales);
-  }
-  Value sums = kernel::ContractOp::create(t.b, t.loc, type, tiles.matrix(linear.getInput()),
-                                          tiles.i, weight, column);
-  if (format.scales == 0)
-    return sums;
-  auto ofRow = [&]() -> Value {
-    return LoadOp::create(t.b, t.loc, t.type(rows, 1), tiles.matrix(linear.getInputScales()),
-                          ValueRange{tiles.i, t.index(0)}, UnitAttr());
-  };
-  if (format.scales == 1)
-    return t.mul(sums, ofRow());
-  Value known = tiles.f.view(tiles.f.viewOf(linear.getWeightScales()));
-  auto ofWeight = [&](int64_t row) -> Value {
-    return LoadOp::create(t.b, t.loc, t.type(1, columns), known, ValueRange{t.index(row), column},
-                          UnitAttr());
-  };
-  Value codes = ofWeight(1);
-  Value base = arith::FPToSIOp::create(t.b, t.loc, t.type(1, columns, t.b.getI32Type()), codes);
-  base = t.mul(base, t.constantI(codeBase, base));
-  Value sum = t.sub(sums, base);
-  sum = arith::SIToFPOp::create(t.b, t.loc, tile, sum);
-  sum = t.mul(sum, ofRow());
-  return t.mul(sum, ofWeight(0));
 }

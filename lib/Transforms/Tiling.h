@@ -190,10 +190,8 @@ mlir::Value packedDocuments(KernelBuilder &f);
 /// the document's last. Spare tiles stay at the last row of all and store nothing.
 mlir::Value enterDocument(ValueTiles &tiles, mlir::Value starts, mlir::Value total);
 
-/// Returns the row of a linear's weight that yields the first column of the tile.
-mlir::Value columnOfWeight(ValueTiles &tiles, transformer::LinearOp linear);
-/// Returns the tile of a linear's product, multiplied and scaled as its format requires.
-mlir::Value tileProduct(ValueTiles &tiles, transformer::LinearOp linear);
+/// The number that is added to codes of whole rows, which are stored as bytes.
+inline constexpr int64_t codeBase = 128;
 /// Returns the first value that a definition yields.
 mlir::Value yielded(KernelBuilder &f);
 /// Stores a tile as each of the results, rounded if the result is narrower.

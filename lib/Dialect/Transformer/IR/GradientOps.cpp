@@ -193,6 +193,14 @@ bool TransposeOp::takesWeight(OpOperand &) { return true; }
 
 OperandStorage TransposeOp::storageOf(OpOperand &) { return OperandStorage::Panels; }
 
+void LinearTransposedOp::decompose() {
+  OpBuilder b(*this);
+  auto matrix = TransposeOp::create(b, getLoc(), getWeight());
+  auto product = LinearOp::create(b, getLoc(), getInput(), matrix, Value(), Activation::None);
+  replaceAllUsesWith(product.getResult());
+  erase();
+}
+
 OperandStorage LinearTransposedOp::storageOf(OpOperand &operand) {
   return &operand == &getWeightMutable() ? OperandStorage::Panels : storageByRank(operand);
 }

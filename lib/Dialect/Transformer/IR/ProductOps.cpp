@@ -181,6 +181,12 @@ static OperandStorage storageIn(OpOperand &operand, std::initializer_list<OpOper
   return llvm::is_contained(matrices, &operand) ? OperandStorage::Panels : storageByRank(operand);
 }
 
+std::optional<RowGroups> LinearOp::rowGroups() {
+  if (!getStarts())
+    return std::nullopt;
+  return RowGroups{getStarts(), getWeight(), getGroups()};
+}
+
 OperandStorage LinearOp::storageOf(OpOperand &operand) {
   return storageIn(operand, {&getWeightMutable()});
 }

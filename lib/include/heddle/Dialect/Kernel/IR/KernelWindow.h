@@ -11,7 +11,7 @@
 
 namespace heddle::kernel {
 
-/// A weight of which a kernel needs only some rows at a time.
+/// A weight that a kernel reads by some rows at a time.
 struct WeightWindow {
   /// Number of the weight among the kernel's arguments.
   int64_t argument;

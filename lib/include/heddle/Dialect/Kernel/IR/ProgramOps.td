@@ -5,7 +5,7 @@
 // Stage `program`: each function of the model as a list of launches over
 // buffers, whose sizes are expressions of named dimensions. Each op holds one
 // structure of Support/Program.h in `info`. Operands and symbols replace the
-// indices of that structure.
+// indices of the structure.
 
 #ifndef HEDDLE_DIALECT_KERNEL_IR_PROGRAMOPS_TD
 #define HEDDLE_DIALECT_KERNEL_IR_PROGRAMOPS_TD

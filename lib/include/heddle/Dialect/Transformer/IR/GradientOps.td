@@ -67,6 +67,10 @@ def Transformer_LinearTransposedOp : Transformer_InferredOp<"linear.transposed",
   let results = (outs Transformer_Activations:$result);
   let resultType = "withFeatures(adaptor.getInput(), dim(adaptor.getWeight(), 1))";
   let assemblyFormat = "$input `,` $weight attr-dict `:` functional-type(operands, results)";
+  let extraClassDeclaration = [{
+    /// Replaces the op by a linear with the transposed weight.
+    void decompose();
+  }];
 }
 
 def Transformer_TransposeOp : Transformer_InferredOp<"transpose", [], ["inferShapes", "storageOf", "takesWeight"]> {

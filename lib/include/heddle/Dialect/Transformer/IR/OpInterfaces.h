@@ -75,6 +75,13 @@ struct RowTable {
   bool operator==(const RowTable &) const = default;
 };
 
+/// Groups of rows. Each group is multiplied by its part of `weight`.
+struct RowGroups {
+  mlir::Value starts; ///< first row of each group
+  mlir::Value weight; ///< the matrices of all groups
+  int64_t count = 0;
+};
+
 /// Symbolic shapes of tensors over a function's dimensions, and the conditions of its ops.
 class SymbolicShapes {
 public:

@@ -48,6 +48,9 @@ def Transformer_OpInterface : OpInterface<"TransformerOpInterface"> {
     InterfaceMethod<[{The table that the op reads though it is no operand, filled by the runtime. None by default.}],
       "::std::optional<::heddle::transformer::RowTable>", "rowTable", (ins),
       /*methodBody=*/"", /*defaultImplementation=*/"return ::std::nullopt;">,
+    InterfaceMethod<[{The groups of the rows of the first operand, each with a matrix of its own. None by default.}],
+      "::std::optional<::heddle::transformer::RowGroups>", "rowGroups", (ins),
+      /*methodBody=*/"", /*defaultImplementation=*/"return ::std::nullopt;">,
   ];
 }
 

@@ -86,7 +86,7 @@ def Transformer_WeightOp : Transformer_Op<"weight", [Pure, DeclareOpInterfaceMet
 //===- Projections and normalization -------------------------------------===//
 
 def Transformer_LinearOp : Transformer_InferredOp<"linear", [AttrSizedOperandSegments, Transformer_Contracts, Transformer_RowsAlike, Transformer_Differentiable],
-                                                     ["countFlops", "storageOf"]> {
+                                                     ["countFlops", "rowGroups", "storageOf"]> {
   let summary = "a matrix product over features, with bias and activation";
   let description = [{
     `result[..., n] = activation(sum_k input[..., k] * weight[n, k] + bias[n])`. `input` is
