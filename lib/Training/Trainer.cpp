@@ -14,9 +14,9 @@
 
 namespace heddle {
 
-/// Steps without an update in a row after which a run ends.
+/// Number of consecutive steps without an update that ends a run.
 static constexpr int64_t mostSkipped = 10;
-/// Numbers of a tensor that are made and passed at once.
+/// Number of values of a tensor that are made and passed at once.
 static constexpr int64_t numbersAtOnce = int64_t{1} << 20;
 
 //===- Begin ---------------------------------------------------------------===//
@@ -45,7 +45,7 @@ Status Trainer::begin() {
   return training.loadState(file);
 }
 
-/// Fills the tensors that the run does not take from the model.
+/// Sets the initial values of the tensors that the model does not supply.
 Status Trainer::fillInitial() {
   const bool keepsWeights = options.recipe.initial.from == InitialRecipe::From::Weights;
   std::vector<float> numbers;
@@ -165,7 +165,7 @@ bool Trainer::measures(bool endsEpoch) const {
   return every.count ? at.step % *every.count == 0 || at.step == rate.steps() : endsEpoch;
 }
 
-/// Measures and saves where the recipe says so, and reports the step.
+/// Measures and saves at the steps that the recipe names, and reports the step.
 Status Trainer::afterStep(RunProgress &progress, LogRow row, bool endsEpoch) {
   const bool measured = measures(endsEpoch);
   if (measured) {
@@ -211,7 +211,7 @@ bool Trainer::isBetter(double measured) const {
                                                                   : measured > *at.best;
 }
 
-/// Adds the loss of the validation data to the row, and their measure if it is another one.
+/// Adds the validation loss to the row, and the recipe's measure if it is not the loss.
 Status Trainer::measure(LogRow &row) {
   constexpr size_t rowsOfBatch = 64;
   const MeasureRecipe &recipe = options.recipe.measure;
@@ -232,24 +232,32 @@ Status Trainer::measure(LogRow &row) {
   return {};
 }
 
+/// Numbers of the first result, which is the loss or the scores.
+static Expected<std::span<const float>> numbersOf(const NamedTensors &results) {
+  if (results.size() == 0)
+    return inputError("expected a function with a result, found one without");
+  return results.values<float>(results.begin()->first);
+}
+
 Expected<double> Trainer::meanLoss(std::span<const Batch> batches) {
   double sum = 0;
   int64_t tokens = 0;
   for (const Batch &batch : batches) {
     const BatchInputs inputs = validation->batch(batch);
     NamedTensors results = HEDDLE_TRY(call("loss", inputs));
-    sum += results.begin()->second.values<float>().front() * static_cast<double>(inputs.tokens);
+    const std::span<const float> loss = HEDDLE_TRY(numbersOf(results));
+    sum += (loss.empty() ? 0 : loss.front()) * static_cast<double>(inputs.tokens);
     tokens += inputs.tokens;
   }
   return tokens ? sum / static_cast<double>(tokens) : 0;
 }
 
-/// Classes of texts that have the largest score.
+/// Share of the texts whose own class has the largest score.
 Expected<double> Trainer::shareOfRight(std::span<const Batch> batches) {
   int64_t right = 0, all = 0;
   for (const Batch &batch : batches) {
     NamedTensors results = HEDDLE_TRY(call("encode", validation->batch(batch)));
-    const std::span<const float> scores = results.begin()->second.values<float>();
+    const std::span<const float> scores = HEDDLE_TRY(numbersOf(results));
     const size_t classes = scores.size() / batch.size();
     for (size_t row = 0; row < batch.size(); ++row, ++all) {
       const auto own = scores.subspan(row * classes, classes);
@@ -259,7 +267,7 @@ Expected<double> Trainer::shareOfRight(std::span<const Batch> batches) {
   return static_cast<double>(right) / static_cast<double>(all);
 }
 
-/// Sources that greedy decoding answers with the reference, up to the reference's end.
+/// Share of the sources that greedy decoding answers with the reference, up to its end.
 Expected<double> Trainer::shareOfExact(std::span<const Batch> batches) {
   TextDecoder decoder = HEDDLE_TRY(TextDecoder::create(training.session(), model));
   DecodingOptions greedy = decoder.defaults();

@@ -104,10 +104,19 @@ Expected<NamedTensors> TrainingSession::run(std::string_view name, const NamedIn
   return live.run(name, all);
 }
 
+/// A result of one number. The model is a file, so its functions may have other results.
+static Expected<float> numberOf(const NamedTensors &results, std::string_view name) {
+  const std::span<const float> values = HEDDLE_TRY(results.values<float>(name));
+  if (values.size() != 1)
+    return inputError(std::string(name) + ": expected one number, found " +
+                      std::to_string(values.size()));
+  return values.front();
+}
+
 Expected<LossSum> TrainingSession::add(const NamedInputs &inputs) {
   NamedTensors results = HEDDLE_TRY(run("gradients", inputs));
-  const LossSum found{results.find("loss.sum")->values<float>().front(),
-                      static_cast<int64_t>(results.find("tokens")->values<float>().front())};
+  const LossSum found{HEDDLE_TRY(numberOf(results, "loss.sum")),
+                      static_cast<int64_t>(HEDDLE_TRY(numberOf(results, "tokens")))};
   examples += batchOf(inputs);
   sum.loss += found.loss;
   sum.tokens += found.tokens;
@@ -129,8 +138,8 @@ Expected<StepResult> TrainingSession::update(const StepScalars &scalars) {
   result.sum = std::exchange(sum, {});
   examples = 0;
   NamedTensors squares = HEDDLE_TRY(live.run("gradient_norm", {}));
-  result.norm = std::sqrt(static_cast<double>(squares.find("squares")->values<float>().front())) *
-                scalars.perToken;
+  result.norm =
+      std::sqrt(static_cast<double>(HEDDLE_TRY(numberOf(squares, "squares")))) * scalars.perToken;
   if (!std::isfinite(result.norm)) {
     result.skipped = true;
     HEDDLE_TRY(clearGradients());

@@ -10,7 +10,6 @@
 #include "heddle/Support/Program.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -32,9 +31,9 @@ public:
   /// A tensor of zeros. Aborts the process if elementCount refuses the shape.
   Tensor(DType type, std::vector<int64_t> shape);
 
-  /// A tensor that holds `values`, one for each element of the shape (asserted; otherwise excess
-  /// values are ignored and missing ones are zero). T is float, int32_t, int64_t, bool or uint16_t
-  /// (F16 bits).
+  /// A tensor that holds `values`, one for each element of the shape; another number of values
+  /// aborts the process. T is float, int32_t, int64_t, bool or uint16_t (F16 bits). Where the shape
+  /// comes from data, compare it by elementCount first, or borrow the values.
   template <typename T>
   static Tensor of(std::vector<int64_t> shape, std::span<const T> values);
   static Tensor f32(std::vector<int64_t> shape, std::span<const float> values) {
@@ -164,9 +163,9 @@ Expected<std::span<const T>> NamedTensors::values(std::string_view name) const {
 template <typename T>
 Tensor Tensor::of(std::vector<int64_t> shape, std::span<const T> values) {
   Tensor tensor(detail::dtypeOf<T>, std::move(shape));
-  assert(static_cast<int64_t>(values.size()) == tensor.size());
-  std::span<T> to = tensor.values<T>();
-  std::copy_n(values.begin(), std::min(values.size(), to.size()), to.begin());
+  if (static_cast<int64_t>(values.size()) != tensor.size())
+    misused(std::to_string(tensor.size()) + " values of a tensor", std::to_string(values.size()));
+  std::ranges::copy(values, tensor.values<T>().begin());
   return tensor;
 }
 

@@ -39,6 +39,11 @@ TEST(NamedTensorsDeathTest, ANameThatIsNotThereEndsTheProgram) {
                "heddle: expected one of the tensors memory, found 'logits'");
 }
 
+TEST(TensorDeathTest, AnotherNumberOfValuesEndsTheProgram) {
+  const std::vector<float> values{1, 2};
+  EXPECT_DEATH((void)Tensor::f32({3}, values), "heddle: expected 3 values of a tensor, found 2");
+}
+
 TEST(NamedTensors, NamesAndTypesThatDoNotFitAreErrors) {
   NamedTensors results;
   results.set("y", Tensor::i32({2}, std::vector<int32_t>{3, 4}));
