@@ -7,6 +7,7 @@
 
 #include "heddle/Support/MappedBytes.h"
 
+#include "heddle/Support/Descriptor.h"
 #include "heddle/Support/OutputFile.h"
 #include "heddle/Support/SystemError.h"
 #include "heddle/Support/Try.h"
@@ -22,19 +23,6 @@
 namespace heddle {
 
 namespace {
-
-/// Closes a file descriptor.
-class Descriptor {
-public:
-  explicit Descriptor(int value) : value(value) {}
-  Descriptor(const Descriptor &) = delete;
-  Descriptor &operator=(const Descriptor &) = delete;
-  ~Descriptor() {
-    if (value >= 0)
-      ::close(value);
-  }
-  const int value;
-};
 
 int64_t wholePages(int64_t size) {
   int64_t page = ::sysconf(_SC_PAGESIZE);
@@ -84,7 +72,7 @@ Expected<MappedBytes> MappedBytes::openFile(const std::string &path) {
   // O_NONBLOCK: opening a pipe must reach the error below, not wait for a writer.
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
   struct stat facts = {};
-  if (file.value < 0 || ::fstat(file.value, &facts) != 0)
+  if (file.get() < 0 || ::fstat(file.get(), &facts) != 0)
     return systemError(path, readable);
   if (!S_ISREG(facts.st_mode))
     return inputError(path + ": expected a file, found " +
@@ -95,7 +83,7 @@ Expected<MappedBytes> MappedBytes::openFile(const std::string &path) {
     return systemError(path, readable);
   MappedBytes bytes(static_cast<std::byte *>(start), facts.st_size, mapped);
   if (facts.st_size > 0 &&
-      ::mmap(start, facts.st_size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.value, 0) == MAP_FAILED)
+      ::mmap(start, facts.st_size, PROT_READ, MAP_PRIVATE | MAP_FIXED, file.get(), 0) == MAP_FAILED)
     return systemError(path, readable);
   adviseHugePages(start, facts.st_size);
   return bytes;
@@ -165,7 +153,7 @@ Expected<std::string> readTextFile(const std::string &path, int64_t most) {
     return inputError(path + ": expected a file, found none");
   Descriptor file(::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK)); // see openFile
   struct stat facts = {};
-  if (file.value < 0 || ::fstat(file.value, &facts) != 0)
+  if (file.get() < 0 || ::fstat(file.get(), &facts) != 0)
     return systemError(path, readable);
   if (!S_ISREG(facts.st_mode))
     return inputError(path + ": expected a file, found something else");
@@ -175,7 +163,7 @@ Expected<std::string> readTextFile(const std::string &path, int64_t most) {
   std::string text(static_cast<size_t>(facts.st_size), '\0');
   size_t done = 0;
   while (done < text.size()) {
-    const ssize_t count = ::read(file.value, text.data() + done, text.size() - done);
+    const ssize_t count = ::read(file.get(), text.data() + done, text.size() - done);
     if (count < 0 && errno == EINTR)
       continue;
     if (count < 0)

@@ -26,7 +26,10 @@ std::string escapedHtml(std::string_view text) {
       result += "&amp;";
       break;
     case '"':
-      result += "&quot;";
+      result += "&#34;";
+      break;
+    case '\'':
+      result += "&#39;";
       break;
     default:
       result += c;

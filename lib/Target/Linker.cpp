@@ -18,6 +18,7 @@
 #include "llvm/Support/MemoryBuffer.h"
 #include "llvm/Support/raw_ostream.h"
 
+#include "heddle/Support/Descriptor.h"
 #include "heddle/Support/OutputFile.h"
 #include "heddle/Support/SystemError.h"
 #include "heddle/Support/Try.h"
@@ -38,24 +39,8 @@ LLD_HAS_DRIVER(elf)
 using namespace heddle;
 
 namespace {
-/// Closes a file descriptor.
-class Descriptor {
-public:
-  explicit Descriptor(int value) : value(value) {}
-  Descriptor(const Descriptor &) = delete;
-  Descriptor &operator=(const Descriptor &) = delete;
-  ~Descriptor() { close(); }
-  void close() {
-    if (value >= 0)
-      ::close(std::exchange(value, -1));
-  }
-  int get() const { return value; }
-  /// A path that LLD can open.
-  std::string path() const { return "/proc/self/fd/" + std::to_string(value); }
-
-private:
-  int value;
-};
+/// A path of a descriptor that LLD can open.
+std::string pathOf(const Descriptor &file) { return "/proc/self/fd/" + std::to_string(file.get()); }
 
 /// Reads a pipe in a separate thread until all writers have closed it.
 class PipeReader {
@@ -162,7 +147,7 @@ static Status runLinker(const std::string &input, const std::string &output) {
 /// them, or cannot start a thread for the output.
 static Expected<std::optional<std::vector<char>>> linkInMemory(llvm::StringRef archive) {
   const Descriptor file(memfd_create("heddle", MFD_CLOEXEC));
-  if (file.get() < 0 || ::access(file.path().c_str(), F_OK) != 0)
+  if (file.get() < 0 || ::access(pathOf(file).c_str(), F_OK) != 0)
     return std::optional<std::vector<char>>();
   const FileSizeSignalBlock block;
   for (llvm::StringRef left = archive; !left.empty();) {
@@ -182,7 +167,7 @@ static Expected<std::optional<std::vector<char>>> linkInMemory(llvm::StringRef a
   } catch (const std::system_error &) {
     return std::optional<std::vector<char>>();
   }
-  Status status = runLinker(file.path(), to.path());
+  Status status = runLinker(pathOf(file), pathOf(to));
   if (!status)
     reader->stop(to.get());
   to.close();

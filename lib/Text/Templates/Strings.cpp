@@ -415,29 +415,4 @@ std::string pythonQuoted(std::string_view text) {
   return result += mark;
 }
 
-std::string escapedHtml(std::string_view text) {
-  std::string result;
-  for (char c : text)
-    switch (c) {
-    case '&':
-      result += "&amp;";
-      break;
-    case '<':
-      result += "&lt;";
-      break;
-    case '>':
-      result += "&gt;";
-      break;
-    case '"':
-      result += "&#34;";
-      break;
-    case '\'':
-      result += "&#39;";
-      break;
-    default:
-      result += c;
-    }
-  return result;
-}
-
 } // namespace heddle::templates

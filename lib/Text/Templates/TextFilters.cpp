@@ -6,6 +6,8 @@
 #include "Functions.h"
 #include "heddle/Templates/Strings.h"
 
+#include "heddle/Support/Svg.h"
+
 #include <charconv>
 #include <cmath>
 

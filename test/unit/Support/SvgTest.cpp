@@ -15,7 +15,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 TEST(Svg, EscapesWhatWouldBeMarkup) {
-  EXPECT_EQ(escapedHtml("<s> & \"e\""), "&lt;s&gt; &amp; &quot;e&quot;");
+  EXPECT_EQ(escapedHtml("<s> & \"e\""), "&lt;s&gt; &amp; &#34;e&#34;");
   EXPECT_EQ(svg::text(1, 2.5, "a<b", "class=\"mark\""),
             "<text x=\"1\" y=\"2.5\" class=\"mark\">a&lt;b</text>\n");
   EXPECT_THAT(htmlPage("<h1>{{title}}</h1>{{body}}.", "a<b", "<p>{{title}}</p>"),

@@ -172,6 +172,17 @@ void FuncOp::build(OpBuilder &builder, OperationState &state, StringRef name, Ar
     body->addArgument(builder.getIndexType(), state.location);
 }
 
+/// Parses the region of an op with arguments; an empty one gets a block.
+static ParseResult parseBody(OpAsmParser &parser, OperationState &result,
+                             ArrayRef<OpAsmParser::Argument> arguments) {
+  Region *body = result.addRegion();
+  if (parser.parseRegion(*body, arguments))
+    return failure();
+  if (body->empty())
+    body->push_back(new Block());
+  return success();
+}
+
 ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
   Builder &builder = parser.getBuilder();
   StringAttr name;
@@ -199,12 +210,7 @@ ParseResult FuncOp::parse(OpAsmParser &parser, OperationState &result) {
   result.addAttribute(getScalarsAttrName(result.name), builder.getArrayAttr(scalars));
   result.addAttribute(getGridSizesAttrName(result.name), builder.getArrayAttr(sizes));
   result.addAttribute(getGridTilesAttrName(result.name), builder.getDenseI64ArrayAttr(tiles));
-  Region *body = result.addRegion();
-  if (parser.parseRegion(*body, arguments))
-    return failure();
-  if (body->empty())
-    body->push_back(new Block());
-  return success();
+  return parseBody(parser, result, arguments);
 }
 
 void FuncOp::print(OpAsmPrinter &printer) {
@@ -382,12 +388,7 @@ ParseResult PartOp::parse(OpAsmParser &parser, OperationState &result) {
     return failure();
   result.addAttribute(getSizeAttrName(result.name), size);
   result.addAttribute(getTileAttrName(result.name), parser.getBuilder().getI64IntegerAttr(tile));
-  Region *body = result.addRegion();
-  if (parser.parseRegion(*body, arguments))
-    return failure();
-  if (body->empty())
-    body->push_back(new Block());
-  return success();
+  return parseBody(parser, result, arguments);
 }
 
 void PartOp::print(OpAsmPrinter &printer) {

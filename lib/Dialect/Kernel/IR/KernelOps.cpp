@@ -122,7 +122,7 @@ LogicalResult TableRangeOp::verify() {
   return success();
 }
 
-/// Verifies that each dimension of a tile is 1 or equal to that of `result`.
+/// Verifies that each dimension of a tile is 1 or the dimension of `result`.
 static LogicalResult verifyBroadcast(Operation *op, StringRef constraint, Type operand,
                                      RankedTensorType result) {
   auto from = dyn_cast<RankedTensorType>(operand);

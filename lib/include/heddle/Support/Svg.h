@@ -16,7 +16,7 @@
 
 namespace heddle {
 
-/// Text escaped for content and for attributes between double quotes.
+/// Text escaped for content and for attributes in quotes, as the filter `escape` of templates does.
 std::string escapedHtml(std::string_view text);
 
 /// Fills the template `page`: {{title}} becomes the escaped title, {{body}} the HTML `body`.

@@ -70,6 +70,5 @@ size_t replacedSize(std::string_view text, std::string_view old, size_t each, in
 
 /// repr() of a string as in Python: 'it' or "it's", and \n.
 std::string pythonQuoted(std::string_view text);
-std::string escapedHtml(std::string_view text);
 
 } // namespace heddle::templates
