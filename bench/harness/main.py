@@ -139,7 +139,7 @@ def measure(options, rows, rounds):
         print(report.result_table(result), flush=True)
         write_results(options.json, results)
 
-    # The folder holds compiled files of gigabytes, which a run that is stopped from outside is not to leave behind.
+    # The folder holds compiled files of gigabytes, which a run that is stopped from outside must not leave.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     with tempfile.TemporaryDirectory(prefix="heddle-bench-") as name:
         work = Path(name)

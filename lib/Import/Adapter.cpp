@@ -204,7 +204,7 @@ Expected<int> AdapterReader::changedBy(const TensorInfo &tensor, StringRef name)
 }
 
 /// Checks that a tensor which the adapter changes is not also the head of a language model. peft
-/// changes the table of such a model and leaves its head as it was.
+/// changes the table alone and leaves the head as it was.
 Status AdapterReader::checkTable(const TensorInfo &tensor, int base) const {
   const StringRef name = checkpoint.tensors()[base].name;
   auto endsName = [&](StringRef end) { return name.ends_with(end); };

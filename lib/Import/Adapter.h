@@ -15,7 +15,7 @@ namespace heddle {
 
 /// A source of the checkpoint's tensors into which the LoRA adapter of `folder` is merged. A matrix
 /// W becomes W + scale * B * A (Hu et al., LoRA: Low-Rank Adaptation of Large Language Models);
-/// tensors that the adapter stores whole replace those of the checkpoint. `config` is the
+/// tensors that the adapter stores whole replace tensors of the checkpoint. `config` is the
 /// configuration of the model. Appends the files that are read to `files`, and a warning for each
 /// key that nothing follows to `warnings`.
 Expected<std::unique_ptr<WeightSource>> mergeAdapter(const std::string &folder, const Json &config,

@@ -94,7 +94,7 @@ public:
   const std::vector<std::string> &joinedParts() const { return joined; }
   /// The other parts of the folder as a list; empty: none.
   const std::string &otherParts() const { return others; }
-  /// Configuration keys with conflicting values, of which one is used, and keys of rotary positions
+  /// Configuration keys with conflicting values, where one is used, and keys of rotary positions
   /// that are not read.
   const std::vector<std::string> &notes() const { return disagreements; }
   /// Value of a name: a configuration key, a bound name or a table.

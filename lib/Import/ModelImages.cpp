@@ -79,7 +79,7 @@ Value ModelBuilder::stemMap(FunctionBuilder &f, Value pixels, const ImagesDescri
   return convolve(f, x, "source.projection", {1, width, d.size});
 }
 
-/// Rows of images of any size: learned rows, then those of the places of their map.
+/// Rows of images of any size: learned rows, then a row for each place of their map.
 Value ModelBuilder::imagesRows(FunctionBuilder &f, const ImagesDescription &images) {
   Value pixels = f.input("source", f.tensor({-1, images.channels, -1, -1}),
                          {"B", std::to_string(images.channels), "H", "W"});

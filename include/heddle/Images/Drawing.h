@@ -15,7 +15,7 @@ namespace heddle {
 struct DrawnBox {
   std::array<double, 4> edges; ///< left, top, right, bottom
   std::string text;            ///< ASCII; other characters are drawn as '?'
-  size_t color;                ///< number of the color, of which there are eight
+  size_t color;                ///< number of the color, 0 to 7
 };
 
 /// Draws frames in order, each with its text above or inside.

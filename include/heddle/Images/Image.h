@@ -51,7 +51,7 @@ struct ResizeRule {
   bool detects = false;
   int64_t multiple = 1; ///< edges are rounded down to multiples of it
 
-  /// Width and height; 0 for an edge of which no pixel is left.
+  /// Width and height; 0 for an edge without a pixel.
   std::pair<int64_t, int64_t> sizesOf(const Image &image) const;
 };
 

@@ -233,7 +233,7 @@ struct VulkanVariant : KernelCode {
   std::vector<std::string> features; ///< required, by the names in VulkanLevels.h
   int64_t subgroup = 0;              ///< required invocations of a subgroup; 0: any
   std::vector<MatrixShape> matrices; ///< required
-  /// Index of the weight argument of which the kernel needs only some rows at a time; -1: none.
+  /// Index of the weight argument that the kernel reads by some rows at a time; -1: none.
   int windowed = -1;
   /// Axis of the grid over these rows; -1: rows are gathered by their numbers, and the kernel takes
   /// two more words: the first row in its window, and the number of rows.

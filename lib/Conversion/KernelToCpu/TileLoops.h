@@ -18,7 +18,7 @@ struct CpuPlan {
   int64_t tileRows = 1;        ///< rows of the body's tiles
   CpuFragment fragment{1, 16}; ///< rows and columns of the register tile
   int64_t fewRows = 0;         ///< rows of the register tile for the last rows; 0: none
-  int64_t fewColumns = 0;      ///< columns of that register tile
+  int64_t fewColumns = 0;      ///< columns of the narrow register tile
   bool oneRow = false;         ///< a single row has its own register tile
   int64_t packsFrom = 0; ///< minimum rows of a tile for which the large register tile reads packed
                          ///< panels

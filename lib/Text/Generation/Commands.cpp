@@ -59,7 +59,7 @@ private:
   size_t cells = 0;
 };
 
-/// True if lines of the file of --prompts are JSON.
+/// Whether the lines of the file of --prompts are JSON.
 bool readsJson(const TranslateCommand &command) { return command.prompts.ends_with(".jsonl"); }
 
 /// Decodes the texts of a batch and writes the answers.
@@ -162,7 +162,7 @@ Status heddle::checkTexts(const TextCommand &command) {
   return {};
 }
 
-/// Checks the file of --attention before the translation, because it is written last.
+/// Checks that the file of --attention can be written. It is written last, after the translation.
 static Status checkPicture(const std::string &file) {
   if (file.empty())
     return {};

@@ -52,7 +52,7 @@ def write_images():
         exif = Image.Exif()
         exif[274] = orientation
         picture.crop((0, 0, 16, 9)).save(here / f"held-{orientation}.png", exif=exif)
-    # A chunk eXIf may also stand behind the pixels.
+    # A chunk eXIf may also follow the pixels.
     held = (here / "held-7.png").read_bytes()
     begin = held.index(b"eXIf") - 4
     end = begin + 12 + int.from_bytes(held[begin:begin + 4], "big")

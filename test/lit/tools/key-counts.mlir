@@ -1,7 +1,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Keys behind a sequence's count do not exist: a score that replaces those of hidden pairs does not count for them, and a
+// Keys after a sequence's count do not exist: a score that replaces those of hidden pairs does not count for them, and a
 // sequence without keys gives zeros. Weights and log-sum-exp agree with the reference; a count past the keys is an error.
 
 // RUN: %{python} %S/noise.py %t.npy 3 1 20 4
