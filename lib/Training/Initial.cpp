@@ -6,7 +6,6 @@
 #include "heddle/Training/Initial.h"
 
 #include "heddle/Support/Philox.h"
-#include "heddle/Training/InitialWeights.h"
 
 #include <algorithm>
 #include <bit>
@@ -117,36 +116,4 @@ void heddle::initialValues(const InitialRecipe &recipe, uint32_t seed, std::stri
                               : normalOf(word);
     out[i] = static_cast<float>(number * scale);
   }
-}
-
-namespace {
-
-class InitialWeights : public WeightSource {
-public:
-  InitialWeights(const InitialRecipe &recipe, uint32_t seed, std::vector<TensorInfo> tensors)
-      : sourceName("initial weights of seed " + std::to_string(seed)), recipe(recipe), seed(seed),
-        infos(std::move(tensors)) {
-    for (TensorInfo &info : infos)
-      info.type = "f32";
-  }
-
-  const std::string &name() const override { return sourceName; }
-  const std::vector<TensorInfo> &tensors() const override { return infos; }
-  void read(int tensor, int64_t first, std::span<float> out) const override {
-    const TensorInfo &info = infos[static_cast<size_t>(tensor)];
-    initialValues(recipe, seed, info.name, info.shape, first, out);
-  }
-
-private:
-  std::string sourceName;
-  InitialRecipe recipe;
-  uint32_t seed;
-  std::vector<TensorInfo> infos;
-};
-
-} // namespace
-
-std::unique_ptr<WeightSource> heddle::makeInitialWeights(const InitialRecipe &recipe, uint32_t seed,
-                                                         std::vector<TensorInfo> tensors) {
-  return std::make_unique<InitialWeights>(recipe, seed, std::move(tensors));
 }

@@ -4,8 +4,6 @@
 
 #include "heddle/Training/Initial.h"
 
-#include "heddle/Training/InitialWeights.h"
-
 #include <gmock/gmock.h>
 
 #include <bit>
@@ -116,15 +114,6 @@ TEST(Initial, BitsAreFixed) {
     for (const float value : valuesOf("encoder.0.ffn.in.weight", {320, 96}, {.matrices = kind}))
       hash = (hash ^ std::bit_cast<uint32_t>(value)) * 0x100000001b3;
   EXPECT_EQ(hash, 12684904489826596216U);
-}
-
-TEST(Initial, AreAWeightSource) {
-  const auto source = makeInitialWeights({}, 3, {{.name = "classifier.weight", .shape = {4, 8}}});
-  ASSERT_EQ(source->find("classifier.weight"), 0);
-  EXPECT_EQ(source->tensors()[0].type, "f32");
-  std::vector<float> values(32);
-  source->read(0, 0, values);
-  EXPECT_EQ(values, valuesOf("classifier.weight", {4, 8}, {}, 3));
 }
 
 } // namespace
