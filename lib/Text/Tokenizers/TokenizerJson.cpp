@@ -54,8 +54,7 @@ Json tokenId(const Json &tokenizer, const std::string &content) {
   if (vocab->is_object())
     return vocab->value(content, Json());
   for (size_t id = 0; id < vocab->size(); ++id)
-    if (const Json &piece = (*vocab)[id];
-        piece.is_array() && !piece.empty() && piece[0] == content)
+    if (const Json &piece = (*vocab)[id]; piece.is_array() && !piece.empty() && piece[0] == content)
       return id;
   return Json();
 }
