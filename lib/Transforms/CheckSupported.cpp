@@ -163,7 +163,7 @@ static LogicalResult checkOp(Operation *op) {
 /// Rejects other readers of a state that attention reads as keys, because only keys are in panels.
 static LogicalResult checkReadersOfKeys(ModuleOp module) {
   llvm::DenseSet<StringAttr> keys;
-  module.walk([&](AttentionOp op) {
+  module.walk([&](ScoresOpInterface op) {
     if (StringAttr state = stateOf(op.getKey()))
       keys.insert(state);
   });

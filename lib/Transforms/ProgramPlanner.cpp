@@ -8,12 +8,12 @@
 #include "ProgramPlanner.h"
 
 #include "heddle/Dialect/ElementFormats.h"
+#include "heddle/Dialect/Transformer/IR/DropoutSites.h"
 #include "heddle/Planning/Limits.h"
 #include "heddle/Support/Program.h"
 #include "heddle/Transforms/TileableOpInterface.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
-#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -196,12 +196,8 @@ PlannedTensor ProgramPlanner::tablePlace(TransformerOpInterface op, GroupOp grou
 
 /// Whether an argument of a group is the site of a dropout.
 static bool isSite(Value argument) {
-  return llvm::any_of(argument.getUsers(), [&](Operation *user) {
-    return llvm::TypeSwitch<Operation *, bool>(user)
-        .Case<DropoutOp, AttentionOp, AttentionQueryGradientOp, AttentionKeyGradientOp>(
-            [&](auto op) { return op.getSite() == argument; })
-        .Default(false);
-  });
+  return llvm::any_of(argument.getUsers(),
+                      [&](Operation *user) { return siteOf(user) == argument; });
 }
 
 FailureOr<PlannedTensor> ProgramPlanner::operandPlace(GroupOp group, unsigned index) {

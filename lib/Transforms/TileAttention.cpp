@@ -9,14 +9,17 @@
 
 #include "AttentionScores.h"
 #include "TileDropout.h"
+#include "Tilers.h"
 
 #include "heddle/Dialect/ElementFormats.h"
 #include "heddle/Dialect/Transformer/IR/WithoutMatrices.h"
+#include "heddle/Planning/Limits.h"
 
 using namespace mlir;
 using namespace heddle;
 using namespace heddle::transformer;
 using kernel::ReduceKind;
+using kernel::Root;
 
 /// Describes queries [B, H, 1, D], and results [B, H, 1, D] or merged [B, 1, H * D], as [B, K, H /
 /// K, D] with K heads of keys. The memory is the same.
@@ -196,4 +199,17 @@ LogicalResult heddle::tileAttention(KernelBuilder &frame) {
   expandFunctions(frame.func);
   hoistScalars(frame.func);
   return success();
+}
+
+namespace {
+struct AttentionModel : Tiler<AttentionModel, AttentionOp, Root::Attention, tileAttention> {
+  LogicalResult checkSupported(Operation *operation) const {
+    auto op = cast<AttentionOp>(operation);
+    return checkFeatures(op, op.getValue(), "heads of values", mostValueFeatures);
+  }
+};
+} // namespace
+
+void heddle::attachAttentionTilers(MLIRContext *context) {
+  AttentionOp::attachInterface<AttentionModel>(*context);
 }

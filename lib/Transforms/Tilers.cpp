@@ -28,12 +28,7 @@ using kernel::Root;
 
 #include "heddle/Transforms/TileableOpInterface.cpp.inc"
 
-namespace {
-
-//===- Ops with separate kernels ------------------------------------------===//
-
-/// Limits the last dimension of `value`, which must fit in one tile.
-LogicalResult checkFeatures(Operation *op, Value value, StringRef what, int64_t most) {
+LogicalResult heddle::checkFeatures(Operation *op, Value value, StringRef what, int64_t most) {
   int64_t size = cast<RankedTensorType>(value.getType()).getShape().back();
   if (size <= most)
     return success();
@@ -41,17 +36,14 @@ LogicalResult checkFeatures(Operation *op, Value value, StringRef what, int64_t 
                                       << size << "; wider ones are not supported yet";
 }
 
+namespace {
+
+//===- Ops with separate kernels ------------------------------------------===//
+
 template <typename Op>
 struct NormModel : Tiler<NormModel<Op>, Op, Root::Norm, tileNorm> {
   LogicalResult checkSupported(Operation *op) const {
     return checkFeatures(op, op->getOperand(0), "rows", mostRowFeatures);
-  }
-};
-
-struct AttentionModel : Tiler<AttentionModel, AttentionOp, Root::Attention, tileAttention> {
-  LogicalResult checkSupported(Operation *operation) const {
-    auto op = cast<AttentionOp>(operation);
-    return checkFeatures(op, op.getValue(), "heads of values", mostValueFeatures);
   }
 };
 
@@ -201,7 +193,7 @@ void heddle::registerTilers(DialectRegistry &registry) {
     attachExpertTilers(c);
     attachWeightGradientTilers(c);
     attachUpdateTilers(c);
-    AttentionOp::attachInterface<AttentionModel>(*c);
+    attachAttentionTilers(c);
     AttentionQueryGradientOp::attachInterface<QueryGradientModel>(*c);
     AttentionKeyGradientOp::attachInterface<KeyGradientModel>(*c);
     LayerNormOp::attachInterface<NormModel<LayerNormOp>>(*c);

@@ -61,6 +61,12 @@ struct ElementModel : RowModel<Model, Op> {
 mlir::FailureOr<std::pair<mlir::Value, mlir::Value>> tilesOfOperands(mlir::Operation *op,
                                                                      ValueTiles &tiles);
 
+/// Limits the last dimension of `value`, which must fit in one tile.
+mlir::LogicalResult checkFeatures(mlir::Operation *op, mlir::Value value, llvm::StringRef what,
+                                  int64_t most);
+
+/// Attention (TileAttention.cpp).
+void attachAttentionTilers(mlir::MLIRContext *context);
 /// Linears, and the heads that they are split into (TileLinear.cpp).
 void attachLinearTilers(mlir::MLIRContext *context);
 /// Ops that are computed row by row (TileRows.cpp): embeddings and positions; ops of `arith`.

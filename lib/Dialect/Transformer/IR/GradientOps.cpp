@@ -7,9 +7,11 @@
 #include "AttentionRules.h"
 #include "ShapeChecks.h"
 
+#include "heddle/Dialect/Transformer/IR/DropoutSites.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
 #include "mlir/IR/Builders.h"
+#include "llvm/ADT/TypeSwitch.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -141,6 +143,13 @@ LogicalResult DropoutOp::verify() {
 }
 
 bool DropoutOp::takesWeight(OpOperand &) { return false; }
+
+Value heddle::transformer::siteOf(Operation *op) {
+  return llvm::TypeSwitch<Operation *, Value>(op)
+      .Case<DropoutOp, AttentionOp, AttentionQueryGradientOp, AttentionKeyGradientOp>(
+          [](auto drops) -> Value { return drops.getSite(); })
+      .Default(Value());
+}
 
 LogicalResult RowNumbersOp::verify() {
   int64_t rank = typeOf(getLike()).getRank();
