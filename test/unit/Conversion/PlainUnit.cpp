@@ -2,9 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// A matrix unit of all instruction sets, which the program registers before AMX. It has AMX's
-// shapes and follows AMX's definition element by element, so the tests of products run the loops
-// over matrices on every processor.
+// A matrix unit of all instruction sets, which the program registers before AMX. It follows AMX's
+// definition element by element, so the tests of products run the loops over matrices on every
+// processor. Its left side has AMX's 16 rows, or 8 on instruction sets with vectors of 8 lanes, so
+// the tests also find loops that assume AMX's rows.
 
 #include "Int4Tensors.h"
 #include "NarrowTensors.h"
@@ -24,8 +25,10 @@ int64_t unitCount = 0;
 class PlainUnit : public MatrixUnit {
 public:
   PlainUnit(CpuEmitter &emitter, MatrixOperands operands)
-      : MatrixUnit({.m = 16, .n = 16, .k = operands == MatrixOperands::Bf16 ? 32 : 64}), e(emitter),
-        operands(operands), word(emitter.builder.getI32Type()) {
+      : MatrixUnit({.m = emitter.target.lanes == 8 ? 8 : 16,
+                    .n = 16,
+                    .k = operands == MatrixOperands::Bf16 ? 32 : 64}),
+        e(emitter), operands(operands), word(emitter.builder.getI32Type()) {
     ++unitCount;
   }
 
@@ -113,7 +116,7 @@ private:
   /// Allocates a register of 16 rows of 16 words.
   Value newRegister() {
     TileMemory memory;
-    memory.rows = shape.m;
+    memory.rows = 16; // of words of k on the right side, at most m on the left side
     memory.columns = shape.n;
     memory.element = word;
     e.scratch.place(memory);

@@ -41,17 +41,16 @@ struct Int4 : GroupProduct {
   static Keeps keeps(const CpuTarget &) { return Keeps::GroupSums; }
 
   /// With few rows the product is bound by memory, and register tiles prefetch.
-  int64_t matricesFrom() override {
-    return findMatrixUnit(e.target, operands) ? GroupScratch::rowsOfMatrix : 0;
-  }
+  int64_t matricesFrom() override { return findMatrixUnit(e.target, operands) ? 16 : 0; }
 
   /// An incomplete last group is added in a second pass, because its matrices have another shape.
   void sumMatrices(const TileMemory &sums, Value count) override {
     CpuMatrices unit(e, operands);
     GroupScratch scratch;
+    scratch.rowsOfMatrix = unit.rows();
     scratch.codes.rows = GroupScratch::groups * GroupScratch::panels * groupWords;
     scratch.codes.columns = lineWords;
-    scratch.parts.rows = GroupScratch::rows;
+    scratch.parts.rows = CpuMatrices::perBlock * unit.rows();
     scratch.parts.columns = GroupScratch::panels * lineWords;
     for (TileMemory *memory : {&scratch.codes, &scratch.parts}) {
       memory->element = builder.getI32Type();
@@ -81,8 +80,8 @@ private:
 
   /// Scratch of a block of matrices.
   struct GroupScratch {
-    static constexpr int64_t groups = 2, panels = CpuMatrices::perBlock, rowsOfMatrix = 16,
-                             rows = CpuMatrices::perBlock * rowsOfMatrix;
+    static constexpr int64_t groups = 2, panels = CpuMatrices::perBlock;
+    int64_t rowsOfMatrix = 0;
     TileMemory codes;              ///< words of four codes, panel by panel, of two groups
     TileMemory parts;              ///< i32 sums of the products of one group
     int64_t depth = groupFeatures; ///< features of a group
@@ -181,7 +180,7 @@ private:
                   int64_t matrix) {
     const TileMemory &parts = scratch.parts;
     for (int64_t j = 0; j < block.panels; ++j) {
-      const int64_t place = matrix * GroupScratch::rowsOfMatrix * parts.columns + j * lineWords;
+      const int64_t place = matrix * scratch.rowsOfMatrix * parts.columns + j * lineWords;
       unit->store(unit.sum(matrix, j), e.address(parts.base, {Value(), place}, parts.element),
                   parts.columns * 4);
     }
@@ -193,7 +192,7 @@ private:
                 Value group) {
     OpBuilder::InsertionGuard guard(builder);
     Value row = e.add(e.loopBy(e.constant(0), block.rowsOfMatrix, 1).getInductionVar(),
-                      e.constant(matrix * GroupScratch::rowsOfMatrix));
+                      e.constant(matrix * scratch.rowsOfMatrix));
     llvm::SaveAndRestore context(e.loops.at, {1, e.add(e.loops.at.row, row)});
     const Scales ofRow = rowScales(rowsOf(scales(), oneVector()).front(), group);
     const Address parts{e.mul(row, scratch.parts.columns), 0};
