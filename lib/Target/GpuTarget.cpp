@@ -18,7 +18,6 @@ namespace {
 /// Capabilities and features that kernels of a level use.
 struct Writing {
   std::vector<std::string> capabilities, extensions;
-  bool isWritten;
   bool packedDots = false;
 };
 
@@ -29,12 +28,11 @@ const Writing &writingOf(int level, const std::string &form) {
                                                      "GroupNonUniformArithmetic",
                                                      "GroupNonUniformBallot",
                                                      "GroupNonUniformShuffle"};
-  static const Writing least = {.capabilities = {"Shader"}, .extensions = {}, .isWritten = true};
-  static const Writing groups = {.capabilities = subgroups, .extensions = {}, .isWritten = true};
+  static const Writing least = {.capabilities = {"Shader"}, .extensions = {}};
+  static const Writing groups = {.capabilities = subgroups, .extensions = {}};
   static const Writing dots = [] {
     Writing writing = {.capabilities = subgroups,
                        .extensions = {"SPV_KHR_integer_dot_product"},
-                       .isWritten = true,
                        .packedDots = true};
     writing.capabilities.insert(writing.capabilities.end(),
                                 {"DotProduct", "DotProductInput4x8BitPacked"});
@@ -43,8 +41,7 @@ const Writing &writingOf(int level, const std::string &form) {
   static const Writing matrices = [] {
     Writing writing = {.capabilities = subgroups,
                        .extensions = {"SPV_KHR_cooperative_matrix", "SPV_KHR_vulkan_memory_model",
-                                      "SPV_KHR_bfloat16", "SPV_KHR_integer_dot_product"},
-                       .isWritten = true};
+                                      "SPV_KHR_bfloat16", "SPV_KHR_integer_dot_product"}};
     writing.capabilities.insert(writing.capabilities.end(),
                                 {"VulkanMemoryModel", "CooperativeMatrixKHR", "Float16", "Int8",
                                  "BFloat16TypeKHR", "BFloat16CooperativeMatrixKHR", "DotProduct",
@@ -106,8 +103,8 @@ const std::vector<GpuTarget> &heddle::gpuTargets() {
     for (const VulkanLevel &way : vulkanLevels()) {
       const Writing &writing = writingOf(way.level, way.form);
       const TileSizes &tiles = way.level == 0 ? gpuTiles : realTiles;
-      all.push_back({way, writing.capabilities, writing.extensions, tiles, writing.isWritten,
-                     writing.packedDots, tilesOfMatrices(way)});
+      all.push_back({way, writing.capabilities, writing.extensions, tiles, writing.packedDots,
+                     tilesOfMatrices(way)});
     }
     return all;
   }();
@@ -138,7 +135,7 @@ Expected<std::vector<const GpuTarget *>> heddle::gpuTargetsUpTo(std::optional<in
                       ", found " + std::to_string(*level));
   std::vector<const GpuTarget *> chosen;
   for (const GpuTarget &target : gpuTargets())
-    if (level ? target.level <= *level : target.isWritten)
+    if (!level || target.level <= *level)
       chosen.push_back(&target);
   return chosen;
 }

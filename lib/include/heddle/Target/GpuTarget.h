@@ -27,9 +27,6 @@ struct GpuTarget : VulkanLevel {
   /// names. A module declares only what it uses.
   std::vector<std::string> capabilities, extensions;
   const TileSizes &tiles;
-  /// Whether some kernel differs from its form for the level below. If none differs, the compiler
-  /// skips the level unless it is requested.
-  bool isWritten = false;
   bool packedDots = false; ///< whether dot products of four signed bytes are one instruction
   /// Tiles of linear layers that multiply with matrix units; null: no layer does.
   const TileSizes *matrixTiles = nullptr;
@@ -46,8 +43,7 @@ Expected<const GpuTarget *> findGpuTarget(std::string_view name);
 /// Like findGpuTarget, for the pass `pass` over `op`. Returns null after it has emitted an error at
 /// `op`.
 const GpuTarget *findGpuTarget(std::string_view name, mlir::Operation *op, std::string_view pass);
-/// The variants that a file has code for: all up to `level`, or without `level` all that are
-/// written. Returns a usage error if the level does not exist.
+/// The variants that a file has code for: all up to `level`, or all without `level`. Returns a usage error if the level does not exist.
 Expected<std::vector<const GpuTarget *>> gpuTargetsUpTo(std::optional<int> level);
 
 } // namespace heddle
