@@ -216,10 +216,23 @@ TEST(GpuTarget, ProductsThatMatrixUnitsTake) {
   EXPECT_EQ(matrixText(*square.matrixOf(DType::BF16, DType::BF16)), "bf16 16x16x16");
   EXPECT_FALSE(square.matrixOf(DType::F32, DType::BF16)); // another kernel rounds the rows before
   EXPECT_FALSE((*findGpuTarget("1-dot"))->matrixOf(DType::I8, DType::I8));
-  // Each invocation of a subgroup has 8 rows, and four invocations are next to each other.
-  for (const GpuTarget &target : gpuTargets())
-    if (target.matrixTiles) {
-      EXPECT_EQ(target.matrixTiles->linearRows % (8 * target.subgroup / 4), 0) << target.name();
-      EXPECT_EQ(target.matrixTiles->fewRows, target.matrices.front().m) << target.name();
+}
+
+/// The lowering divides tiles into matrices without checks.
+TEST(GpuTarget, ShapesFitTheTiles) {
+  for (const GpuTarget &target : gpuTargets()) {
+    SCOPED_TRACE(target.name());
+    if (!target.matrixTiles)
+      continue;
+    // Each invocation of a subgroup has 8 rows, and four invocations are next to each other.
+    EXPECT_EQ(target.matrixTiles->linearRows % (8 * target.subgroup / 4), 0);
+    for (const MatrixShape &shape : target.matrices) {
+      EXPECT_EQ(target.matrixTiles->fewRows, shape.m); // a tile of few rows is one matrix high
+      // In narrow tiles a subgroup has four rows for four invocations. In attention two
+      // invocations share a row of a matrix.
+      EXPECT_THAT(target.subgroup, testing::AnyOf(shape.m, 2 * shape.m));
+      EXPECT_EQ(target.matrixTiles->linearColumns.back() % shape.n, 0);
+      EXPECT_EQ(formatOf(DType::I4).group % shape.k, 0); // or of a block of 16 words of two
     }
+  }
 }
