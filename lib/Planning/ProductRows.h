@@ -19,7 +19,8 @@ struct ProductCase {
   /// `fewColumns` and one product.
   bool isNarrow = false;
   bool isCode = false; ///< the weights are codes
-  /// Rows are codes, or are stored in a wider type than they are multiplied in.
+  /// Rows have another type than the weights: they are rounded, or are bytes for weights of int4. In
+  /// a variant for few rows, also rows of codes.
   bool isRounded = false;
   bool hasSeveral = false; ///< a row of a tile holds the sums of several products
 };
