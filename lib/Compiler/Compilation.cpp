@@ -7,6 +7,7 @@
 
 #include "Compilation.h"
 
+#include "heddle/Analysis/ModelParts.h"
 #include "heddle/Compiler/Models.h"
 #include "heddle/Compiler/RegisterAll.h"
 #include "heddle/Compiler/TiledHook.h"

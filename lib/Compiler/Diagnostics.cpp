@@ -7,9 +7,9 @@
 
 #include "Diagnostics.h"
 
+#include "heddle/Analysis/ModelParts.h"
 #include "heddle/Compiler/Models.h"
 
-#include "mlir/IR/BuiltinAttributes.h"
 #include "mlir/IR/Location.h"
 
 #include <algorithm>
@@ -17,33 +17,6 @@
 using namespace mlir;
 
 namespace heddle {
-
-/// First name in a location; null if there is no name.
-static LocationAttr firstName(Location location) {
-  LocationAttr found;
-  location->walk([&](Location inner) {
-    if (!isa<NameLoc>(inner))
-      return WalkResult::advance();
-    found = inner;
-    return WalkResult::interrupt();
-  });
-  return found;
-}
-
-StringAttr partOf(Location location) {
-  LocationAttr name = firstName(location);
-  return name ? cast<NameLoc>(name).getName() : StringAttr();
-}
-
-StringAttr roleOf(Location location) {
-  LocationAttr name = firstName(location);
-  auto role = name ? dyn_cast<NameLoc>(cast<NameLoc>(name).getChildLoc()) : NameLoc();
-  return role ? role.getName() : StringAttr();
-}
-
-Location named(StringAttr part, StringAttr role) {
-  return role ? NameLoc::get(part, NameLoc::get(role)) : NameLoc::get(part);
-}
 
 std::string locationText(Location location) {
   if (auto file = dyn_cast<FileLineColLoc>(location))

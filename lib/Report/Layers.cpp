@@ -6,7 +6,6 @@
 
 #include "Layers.h"
 
-#include "heddle/Compiler/Models.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
@@ -39,29 +38,6 @@ Value heddle::behindGroups(Value value, llvm::function_ref<bool(Operation *)> is
 StringRef heddle::weightName(Value value) {
   auto weight = behindGroups(value).getDefiningOp<WeightOp>();
   return weight ? weight.getName() : "";
-}
-
-StringRef heddle::partOf(Operation *op) {
-  StringAttr part = partOf(op->getLoc());
-  return part ? part.getValue() : "";
-}
-
-StringRef heddle::layerOf(StringRef part) {
-  for (size_t dot = part.find('.'); dot != StringRef::npos;) {
-    size_t end = std::min(part.find('.', dot + 1), part.size());
-    if (llvm::all_of(part.slice(dot + 1, end), llvm::isDigit))
-      return part.take_front(end);
-    dot = part.find('.', dot + 1);
-  }
-  return part;
-}
-
-std::optional<std::pair<StringRef, int64_t>> heddle::numbered(StringRef layer) {
-  auto [name, digits] = layer.rsplit('.');
-  int64_t number = 0;
-  if (digits.empty() || digits.getAsInteger(10, number))
-    return std::nullopt;
-  return std::pair(name, number);
 }
 
 std::vector<std::pair<kernel::GroupOp, std::string>> heddle::layersOf(func::FuncOp function) {

@@ -2,15 +2,15 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Layers of a model. Import gives each op a named location, the part of the model
-// ("encoder.0.attention"). Passes keep locations, and compiled files keep the names. All functions
+// Layers of a model, which are found by the names of locations (Analysis/ModelParts.h). All functions
 // work before and after grouping.
 #pragma once
+
+#include "heddle/Analysis/ModelParts.h"
 
 #include "mlir/IR/Value.h"
 #include "llvm/ADT/STLFunctionalExtras.h"
 
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -31,14 +31,6 @@ mlir::Value behindGroups(mlir::Value value,
 
 /// Name of the weight that is the source of a value; empty if there is none.
 llvm::StringRef weightName(mlir::Value value);
-
-/// Part of the model that an op belongs to; empty if its location has no name.
-llvm::StringRef partOf(mlir::Operation *op);
-/// Layer of a part: its name up to the first number, "encoder.0" for "encoder.0.attention", or the
-/// whole name.
-llvm::StringRef layerOf(llvm::StringRef part);
-/// Name and number of a layer: "encoder" and 3 for "encoder.3".
-std::optional<std::pair<llvm::StringRef, int64_t>> numbered(llvm::StringRef layer);
 
 /// Groups of a function at the fused stage, in order, with the layer of each: all layers of
 /// projections that share a launch. If no part has a name, the layer is the group's name.

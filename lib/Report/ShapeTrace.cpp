@@ -10,7 +10,6 @@
 #include "Layers.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
-#include "heddle/Compiler/Models.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

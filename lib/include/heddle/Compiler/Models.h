@@ -43,14 +43,6 @@ private:
   std::unique_ptr<Parts> parts;
 };
 
-/// Part of the model to which an op belongs, the first name in its location: "encoder.0.attention".
-/// Null for ops of dialect text, unless the text has `loc("encoder.0.attention")`.
-mlir::StringAttr partOf(mlir::Location location);
-/// Role of the op in its part, such as "keys" or "values" of an attention: the name inside the
-/// part's. Null for other ops.
-mlir::StringAttr roleOf(mlir::Location location);
-/// Location of an op with this part, and with this role unless it is null.
-mlir::Location named(mlir::StringAttr part, mlir::StringAttr role);
 /// "model.mlir:3:8", or the part of the model; empty for an unknown location.
 std::string locationText(mlir::Location location);
 
