@@ -10,7 +10,9 @@
 #include "ModelBuilder.h"
 #include "WeightCheck.h"
 
+#include "heddle/Dialect/Transformer/IR/Again.h"
 #include "heddle/Pack/SeededWeights.h"
+#include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
 #include "llvm/ADT/STLExtras.h"
@@ -80,6 +82,20 @@ static std::string portableText(const Description &d) {
   return document.dump(2) + "\n";
 }
 
+Status heddle::setKept(const std::string &keep, Recipe &recipe, mlir::ModuleOp module) {
+  if (!keep.empty()) {
+    const auto given = keepOf(keep);
+    if (!given)
+      return usageError("--keep: expected all, layers or a number of layers, found " +
+                        quotedText(keep));
+    recipe.keep = *given;
+  }
+  if (const auto layers = recipe.keptLayers())
+    module->setAttr(transformer::keptLayers,
+                    mlir::Builder(module.getContext()).getI64IntegerAttr(*layers));
+  return {};
+}
+
 /// Adds what a run of training needs: the recipe, and the description.
 static void addTraining(const Description &d, ModelFacts &facts, ImportedModel &model) {
   facts.text.training = toJson(d.training.recipe);
@@ -109,8 +125,10 @@ Expected<ImportedModel> heddle::importWithoutWeights(Description &description,
   ImportedModel model;
   model.module = HEDDLE_TRY(buildModel(description, context, model.tensors));
   ModelFacts facts = factsOf(description);
-  if (options.training)
+  if (options.training) {
+    HEDDLE_TRY(setKept(options.keep, description.training.recipe, *model.module));
     addTraining(description, facts, model);
+  }
   model.facts = toJson(facts);
   model.warnings = std::move(description.warnings);
   for (const std::string &warning : {hiddenKeysAhead(description), keysAhead(description)})

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "heddle/Import/Import.h"
+#include "heddle/Training/Recipe.h"
 
 namespace heddle {
 
@@ -16,5 +17,8 @@ struct Description;
 /// As above for a parsed description, without opening weights.
 Expected<ImportedModel> importWithoutWeights(Description &description, const ImportOptions &options,
                                              mlir::MLIRContext &context);
+
+/// Sets the value of `--keep` in the recipe, and the recipe's number of kept layers in the module.
+Status setKept(const std::string &keep, Recipe &recipe, mlir::ModuleOp module);
 
 } // namespace heddle

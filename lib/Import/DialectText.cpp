@@ -5,6 +5,7 @@
 // Parses dialect text with MLIR; its first diagnostic becomes the error.
 
 #include "DialectText.h"
+#include "DescriptionImport.h"
 #include "MaskReplacement.h"
 #include "WeightCheck.h"
 
@@ -161,6 +162,8 @@ Expected<ImportedModel> heddle::importDialectText(const std::string &path,
     return usageError("--adapter: expected a Hugging Face folder with it, found " + path);
   ImportedModel model;
   model.module = std::move(module);
+  Recipe recipe;
+  HEDDLE_TRY(setKept(options.keep, recipe, *model.module));
   model.files.push_back(path);
   if (!options.weights.empty())
     model.files.push_back(options.weights);

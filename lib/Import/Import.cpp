@@ -57,6 +57,8 @@ Expected<ImportedModel> heddle::importModel(const std::string &model, const Impo
                                             mlir::MLIRContext &context) {
   if (model.empty())
     return inputError("expected a model, found an empty name");
+  if (!options.keep.empty() && !options.training)
+    return usageError("--keep: expected --training with it, found none");
   const std::string path = HEDDLE_TRY(modelPath(model));
   std::error_code error;
   fs::file_status status = fs::status(path, error);

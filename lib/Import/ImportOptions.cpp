@@ -42,6 +42,10 @@ std::string heddle::choiceHelp(const std::string &field) {
     return "add the functions of training: loss and gradients";
   if (field == "labels")
     return "classes for which a folder is trained, separated by commas (default: the folder's)";
+  if (field == "keep")
+    return "values that gradients read: all of them are kept; layers: the input of each layer is "
+           "kept, and others are computed again; N: the first N layers keep all (default: the "
+           "recipe's)";
   if (field == "recipe")
     return "JSON file with keys of the section training, for a folder (default: settings of "
            "Transformers' Trainer)";

@@ -35,8 +35,10 @@ namespace heddle {
 void buildTransformerPipeline(OpPassManager &pm, const StageOptions &options) {
   pm.addPass(createCanonicalizerPass());
   pm.addPass(transformer::createLowerConvolutions());
-  if (options.training)
+  if (options.training) {
     pm.addPass(transformer::createDifferentiate());
+    pm.addPass(createRecompute());
+  }
   pm.addPass(createCSEPass());
   pm.addPass(createCheckSupported());
   pm.addPass(transformer::createBoundCaches());

@@ -11,6 +11,7 @@
 #include "heddle/Support/Try.h"
 
 #include <algorithm>
+#include <charconv>
 #include <cmath>
 
 using namespace heddle;
@@ -149,6 +150,17 @@ void checkRate(const Recipe &recipe, Checks &checks) {
 }
 
 } // namespace
+
+std::optional<WordOrCount<Recipe::Keep>> heddle::keepOf(std::string_view text) {
+  for (Recipe::Keep word : {Recipe::Keep::All, Recipe::Keep::Layers})
+    if (text == wordOf(word))
+      return WordOrCount<Recipe::Keep>{word, {}};
+  int64_t count = 0;
+  const auto [end, failure] = std::from_chars(text.data(), text.data() + text.size(), count);
+  if (failure != std::errc() || end != text.data() + text.size() || count < 0)
+    return std::nullopt;
+  return WordOrCount<Recipe::Keep>{{}, count};
+}
 
 std::optional<RecipeProblem> heddle::problemOf(const Recipe &recipe) {
   Checks checks;

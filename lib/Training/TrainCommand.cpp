@@ -25,8 +25,6 @@ static Status checkSupported(const Recipe &recipe, const TextModel &model) {
   if (!recipe.frozen.empty())
     return refuse("frozen", "no weights",
                   quotedText(recipe.frozen.front()) + "; frozen weights are not supported yet");
-  if (recipe.keep.count || recipe.keep.word != Recipe::Keep::All)
-    return refuse("keep", "all", "another value, which is not supported yet");
   if (recipe.measure.kind == MeasureRecipe::Kind::Accuracy && (model.target || model.classes == 0))
     return refuse("measure.kind", "loss or exact for a model that writes text", "accuracy");
   if (recipe.measure.kind == MeasureRecipe::Kind::Exact && !(model.source && model.target))

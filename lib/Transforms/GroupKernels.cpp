@@ -4,10 +4,12 @@
 //
 // Builds the groups that KernelClusters.h finds. First, operands that kernels read in panels and
 // that are not computed in panels get a group that copies them. Then every cluster is moved to the
-// place of its last op and wrapped in a kernel.group.
+// place of its last op and wrapped in a kernel.group. Ops that are computed again lose their mark,
+// because they share the kernels of the ops that they repeat.
 
 #include "KernelClusters.h"
 
+#include "heddle/Dialect/Transformer/IR/Again.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Transforms/Passes.h"
 #include "heddle/Transforms/TileableOpInterface.h"
@@ -174,7 +176,7 @@ static void build(OpBuilder &builder, const Cluster &cluster) {
   for (Value operand : operands)
     mapping.map(operand, block->addArgument(operand.getType(), operand.getLoc()));
   for (Operation *op : all)
-    builder.clone(*op, mapping);
+    builder.clone(*op, mapping)->removeAttr(isAgain);
   SmallVector<Value> yields(llvm::map_range(results, [&](Value v) { return mapping.lookup(v); }));
   kernel::YieldOp::create(builder, last->getLoc(), yields);
   for (auto [original, replacement] : llvm::zip(results, group.getResults()))

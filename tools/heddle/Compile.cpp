@@ -119,18 +119,21 @@ static void addChoice(CLI::App &, const std::string &, bool &, const std::string
 static void addChoices(CLI::App &command, ModelChoices &choices, bool withTypes) {
   const OptionGroup group(command, modelOptions);
   visitFields(choices, [&](const std::string &field, auto &value) {
-    if (field != "labels" && field != "recipe" && (withTypes || !field.ends_with("dtype")))
+    if (field != "labels" && field != "recipe" && field != "keep" &&
+        (withTypes || !field.ends_with("dtype")))
       addChoice(command, choiceFlag(field), value, choiceHelp(field));
   });
 }
 
-void addFolderTraining(CLI::App &command, ModelChoices &choices) {
+void addTrainingChoices(CLI::App &command, ModelChoices &choices) {
   command.add_option(choiceFlag("recipe"), choices.recipe, choiceHelp("recipe"))
       ->type_name("FILE.json");
   command.add_option(choiceFlag("labels"), choices.labels, choiceHelp("labels"))
       ->delimiter(',')
       ->allow_extra_args(false)
       ->type_name("NAME,NAME");
+  command.add_option(choiceFlag("keep"), choices.keep, choiceHelp("keep"))
+      ->type_name("all|layers|N");
 }
 
 void addImportFlags(CLI::App &command, ModelChoices &choices) {
@@ -171,7 +174,7 @@ void addCompile(CLI::App &app, Status &outcome) {
                     "print which ops were fused and why others were not, or write a page with "
                     "--explain=FILE.html");
   addModelFlags(*command, flags->options);
-  addFolderTraining(*command, flags->options);
+  addTrainingChoices(*command, flags->options);
   command->add_flag(choiceFlag("training"), flags->options.training, choiceHelp("training"))
       ->group(modelOptions);
   command->footer(

@@ -34,7 +34,7 @@ void addTrain(CLI::App &app, Status &outcome) {
       app.add_subcommand("train", "train the weights of a model on files of examples");
   addModel(*command, flags->model);
   addTrainFlags(*command, flags->train);
-  addFolderTraining(*command, flags->jit);
+  addTrainingChoices(*command, flags->jit);
   addDeviceFlags(*command, flags->jit);
   command->footer(
       "Options replace values of the section training of the description. An interrupt ends the "

@@ -47,8 +47,10 @@ struct ModelChoices {
   std::vector<std::string> labels;
   /// JSON file with keys of the section `training` for a folder; empty: none.
   std::string recipe;
+  /// Value of `training.keep` in place of the recipe's: all, layers or a number; empty: the recipe's.
+  std::string keep;
   HEDDLE_FIELDS(0, dtype, cacheDtype, mask, part, pool, context, weights, adapter, training, labels,
-                recipe)
+                recipe, keep)
 };
 
 /// Flag of a field of ModelChoices: "--cache-dtype" of "cache_dtype".

@@ -129,6 +129,12 @@ struct Recipe {
   std::vector<std::string> frozen; ///< weights that do not change (`isFrozen`)
   MeasureRecipe measure;
   static constexpr int64_t usualEpochs = 10;
+  /// Number of layers that keep all values; none: all layers.
+  std::optional<int64_t> keptLayers() const {
+    return keep.count               ? keep.count
+           : keep.word == Keep::All ? std::nullopt
+                                    : std::optional<int64_t>(0);
+  }
   HEDDLE_FIELDS(0, epochs, steps, batch, seed, dtype, keep, optimizer, rate, loss, dropout, initial,
                 frozen, measure)
 };
@@ -147,6 +153,9 @@ std::string toJson(const Recipe &recipe);
 /// Reads the result of toJson, or the section of a description. A key that is missing or null has
 /// its default. Errors begin with `place` and the key. Values are checked by `problemOf`.
 Expected<Recipe> recipeFromJson(std::string_view json, const std::string &place);
+
+/// The value of `keep` in a text: "all", "layers" or a number. Other texts have none.
+std::optional<WordOrCount<Recipe::Keep>> keepOf(std::string_view text);
 
 /// True if `frozen` has the name of a tensor, or its beginning up to a dot: `encoder.0` freezes
 /// `encoder.0.ffn.in.weight`.

@@ -38,6 +38,18 @@ TEST(Recipe, DefaultsAreLeftOut) {
   EXPECT_EQ(read(R"({"epochs": null, "keep": null, "optimizer": {"clip": null}})"), Recipe());
 }
 
+TEST(Recipe, NumberOfKeptLayers) {
+  Recipe recipe;
+  EXPECT_EQ(recipe.keptLayers(), std::nullopt);
+  for (const auto &[text, layers] : {std::pair("layers", 0), {"3", 3}, {"0", 0}}) {
+    recipe.keep = keepOf(text).value();
+    EXPECT_EQ(recipe.keptLayers(), layers);
+  }
+  EXPECT_EQ(keepOf("all")->word, Recipe::Keep::All);
+  for (const char *text : {"", "some", "-1", "1.5", "3x", "99999999999999999999"})
+    EXPECT_FALSE(keepOf(text)) << text;
+}
+
 /// A recipe with all keys of the format.
 TEST(Recipe, ReadsAndWritesAllKeys) {
   const std::string json =

@@ -212,7 +212,9 @@ LogicalResult AttentionOp::differentiate(Adjoints &a) {
   if ((getLse() && a.of(getLse())) || (getWeights() && a.of(getWeights())))
     return Adjoints::refuse(*this, "of the log-sum-exp and of weights");
   Value gradient = a.of(getOutput());
-  auto statistics = AttentionStatisticsOp::create(a.b, getLoc(), *this);
+  OpBuilder forward(getContext());
+  forward.setInsertionPointAfter(*this); // one kernel computes both
+  auto statistics = AttentionStatisticsOp::create(forward, getLoc(), *this);
   auto query = AttentionQueryGradientOp::create(a.b, getLoc(), *this, gradient, statistics);
   if (a.needs(getQuery()))
     a.add(getQuery(), query.getResult());

@@ -1,0 +1,20 @@
+//===- Again.h - Attributes of the backward pass ---------------*- C++ -*-===//
+// Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
+// SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
+//
+// Attributes that say which values the backward pass reads, and which it computes again.
+#pragma once
+
+#include "llvm/ADT/StringRef.h"
+
+namespace heddle::transformer {
+
+/// Attribute of a module: the number of layers whose values are all kept for the backward pass.
+/// Without it, all layers keep their values.
+inline constexpr llvm::StringLiteral keptLayers = "transformer.kept_layers";
+
+/// Attribute of an op whose result is computed again. With it, the op differs from the one that it
+/// repeats, so that `cse` keeps both.
+inline constexpr llvm::StringLiteral isAgain = "transformer.again";
+
+} // namespace heddle::transformer
