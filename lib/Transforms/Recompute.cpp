@@ -13,8 +13,8 @@
 //                                             gradient.product "w", %dy, %g
 
 #include "heddle/Analysis/ModelParts.h"
-#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Dialect/Transformer/IR/Again.h"
+#include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"

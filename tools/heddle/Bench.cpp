@@ -27,7 +27,17 @@ Status bench(BenchFlags &flags) {
   Session session = HEDDLE_TRY(openModel(flags.model, flags.jit));
   flags.bench.threads = flags.jit.threads;
   flags.bench.vulkanLevel = flags.jit.vulkanLevel;
-  return benchCommand(session, flags.bench, flags.jit.device, std::cout);
+  if (!flags.jit.training || !flags.bench.function.empty())
+    return benchCommand(session, flags.bench, flags.jit.device, std::cout);
+  // Functions of a step share few dimensions, so each gets the sizes that it has.
+  const Dimensions dims = flags.bench.dims;
+  for (const char *function : {"gradients", "gradient_norm", "update"}) {
+    flags.bench.function = function;
+    flags.bench.dims = function == std::string("gradients") ? dims : Dimensions();
+    HEDDLE_TRY(benchCommand(session, flags.bench, flags.jit.device, std::cout));
+    std::cout << (flags.bench.json ? "" : "\n");
+  }
+  return {};
 }
 
 } // namespace
@@ -39,11 +49,14 @@ void addBench(CLI::App &app, Status &outcome) {
   addDeviceFlags(*command, flags->jit);
   addBenchFlags(*command, flags->bench, flags->dims);
   addModelFlags(*command, flags->jit);
+  addTrainingFlag(*command, flags->jit);
+  addTrainingChoices(*command, flags->jit);
   command->footer(
       "Inputs are synthetic; shares are of rates measured in the same rounds, each kernel's of "
       "its type's.\n"
       "Examples:\n"
       "  heddle bench model.heddle --dim B=8 --dim S=128 --threads=1\n"
+      "  heddle bench examples/translate --training --dim B=128 --dim S=6 --dim T=7 --threads=1\n"
       "  heddle bench translate.heddle --function=encode,decode_start,decode_step");
   command->callback([flags, &outcome] { outcome = bench(*flags); });
 }

@@ -125,6 +125,11 @@ static void addChoices(CLI::App &command, ModelChoices &choices, bool withTypes)
   });
 }
 
+void addTrainingFlag(CLI::App &command, ModelChoices &choices) {
+  command.add_flag(choiceFlag("training"), choices.training, choiceHelp("training"))
+      ->group(modelOptions);
+}
+
 void addTrainingChoices(CLI::App &command, ModelChoices &choices) {
   command.add_option(choiceFlag("recipe"), choices.recipe, choiceHelp("recipe"))
       ->type_name("FILE.json");
@@ -175,8 +180,7 @@ void addCompile(CLI::App &app, Status &outcome) {
                     "--explain=FILE.html");
   addModelFlags(*command, flags->options);
   addTrainingChoices(*command, flags->options);
-  command->add_flag(choiceFlag("training"), flags->options.training, choiceHelp("training"))
-      ->group(modelOptions);
+  addTrainingFlag(*command, flags->options);
   command->footer(
       "The stages tiled, cpu, llvm and asm are for the first instruction set of --cpu, tiled is "
       "for "

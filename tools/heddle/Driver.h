@@ -26,6 +26,8 @@ void addQueries(CLI::App &app, Status &outcome);  ///< explain, inspect, cache, 
 void addModel(CLI::App &command, std::string &model);
 /// Adds the flags of commands that import a model, except for types of products and caches.
 void addImportFlags(CLI::App &command, ModelChoices &choices);
+/// Adds the flag --training.
+void addTrainingFlag(CLI::App &command, ModelChoices &choices);
 /// Adds the flags of a model that is trained.
 void addTrainingChoices(CLI::App &command, ModelChoices &choices);
 /// Adds the flags of commands that compile a model: all of ModelChoices.

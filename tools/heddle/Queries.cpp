@@ -8,6 +8,7 @@
 
 #include "heddle/Report/Explain.h"
 #include "heddle/Report/Inspect.h"
+#include "heddle/Report/KeptValues.h"
 #include "heddle/Report/Plans.h"
 #include "heddle/Report/Positions.h"
 #include "heddle/Report/Tiles.h"
@@ -62,18 +63,31 @@ Status takePositionsFile(ExplainFlags &flags) {
   return {};
 }
 
-/// Prints plans; no other report goes with them.
-Status explainPlans(const ExplainFlags &flags) {
+/// Checks that no option of another report accompanies `report`.
+Status refuseOthers(const ExplainFlags &flags, const std::string &report) {
   for (auto [name, given] : {std::pair{"--tiles", flags.tiles},
                              {"--positions", !flags.positions.empty()},
-                             {"--all", flags.all},
                              {"--html", !flags.html.empty()},
                              {"--svg", !flags.svg.empty()},
                              {"--layer", !flags.layer.empty()},
                              {"--dim", !flags.dims.empty()}})
     if (given)
-      return usageError(std::string("explain: --plans: expected no ") + name + " with it");
+      return usageError("explain: " + report + ": expected no " + name + " with it");
+  return {};
+}
+
+/// Prints plans; no other report goes with them.
+Status explainPlans(const ExplainFlags &flags) {
+  HEDDLE_TRY(refuseOthers(flags, "--plans"));
+  if (flags.all)
+    return usageError("explain: --plans: expected no --all with it");
   return writeOutput("", plansText(HEDDLE_TRY(heddle::explainPlans(flags.model, flags.options))));
+}
+
+/// Prints the values that the backward pass reads; no other report goes with them.
+Status explainKept(const ExplainFlags &flags) {
+  HEDDLE_TRY(refuseOthers(flags, "--training"));
+  return writeOutput("", HEDDLE_TRY(heddle::explainKept(flags.model, flags.options, flags.all)));
 }
 
 /// Checks exclusive options and the output path before opening the model.
@@ -91,6 +105,8 @@ Status explain(ExplainFlags &flags) {
   auto dims = HEDDLE_TRY(parseDimensions(flags.dims));
   if (flags.plans)
     return explainPlans(flags);
+  if (flags.options.training)
+    return explainKept(flags);
   if (flags.tiles)
     return draw(flags, explainTiles(flags.model, {flags.layer, dims}, flags.options));
   if (!flags.layer.empty())
@@ -185,6 +201,11 @@ void addExplain(CLI::App &app, Status &outcome) {
       ->allow_extra_args(false);
   addModelFlags(*command, flags->options);
   command
+      ->add_flag(choiceFlag("training"), flags->options.training,
+                 "show the values that the backward pass reads, and their sizes")
+      ->group(modelOptions);
+  addTrainingChoices(*command, flags->options);
+  command
       ->add_option("--target", flags->options.targets,
                    "targets of --plans: cpu, vulkan (default: both)")
       ->delimiter(',');
@@ -195,7 +216,8 @@ void addExplain(CLI::App &app, Status &outcome) {
       "--html=fusion.html\n  heddle explain model.json --tiles --layer=decoder.3 --dim T=4096 "
       "--svg=tiles.svg\n"
       "  heddle explain examples/translate --positions=positions.html\n"
-      "  heddle explain examples/translate --plans --target=vulkan");
+      "  heddle explain examples/translate --plans --target=vulkan\n"
+      "  heddle explain examples/translate --training --keep=layers");
   command->callback([flags, &outcome] { outcome = explain(*flags); });
 }
 

@@ -100,8 +100,7 @@ void addRun(CLI::App &app, Status &outcome) {
   addRunFlags(*command, flags->run);
   command->add_flag("--verify", flags->verify, "compare the device with the reference interpreter");
   addModelFlags(*command, flags->jit);
-  command->add_flag(choiceFlag("training"), flags->jit.training, choiceHelp("training"))
-      ->group(modelOptions);
+  addTrainingFlag(*command, flags->jit);
   addNumber(*command, "--seed", flags->seed, 0, "with --training: seed of dropout (default: none)");
   addNumber(*command, "--step", flags->step, 0, "with --training: step of dropout (default: none)");
   command->footer(
