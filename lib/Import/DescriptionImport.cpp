@@ -10,7 +10,7 @@
 #include "ModelBuilder.h"
 #include "WeightCheck.h"
 
-#include "heddle/Dialect/Transformer/IR/Again.h"
+#include "heddle/Dialect/Transformer/IR/TrainingAttributes.h"
 #include "heddle/Pack/SeededWeights.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
@@ -82,6 +82,27 @@ static std::string portableText(const Description &d) {
   return document.dump(2) + "\n";
 }
 
+/// Sets the names of the frozen weights. Error for an entry of the recipe that names none.
+static Status setFrozen(const Recipe &recipe, ImportedModel &model, const std::string &file) {
+  llvm::SmallVector<llvm::StringRef> names;
+  for (const std::string &entry : recipe.frozen) {
+    const size_t before = names.size();
+    for (const TensorInfo &tensor : model.tensors)
+      if (isNamedBy(entry, tensor.name) && !llvm::is_contained(names, tensor.name))
+        names.push_back(tensor.name);
+    if (names.size() == before)
+      return inputError(file +
+                        ": training.frozen: expected the name of a tensor or its beginning up to a "
+                        "dot, which no other entry has, found " +
+                        quotedText(entry));
+  }
+  if (!names.empty())
+    (*model.module)
+        ->setAttr(transformer::frozenWeights,
+                  mlir::Builder(model.module->getContext()).getStrArrayAttr(names));
+  return {};
+}
+
 Status heddle::setKept(const std::string &keep, Recipe &recipe, mlir::ModuleOp module) {
   if (!keep.empty()) {
     const auto given = keepOf(keep);
@@ -127,6 +148,7 @@ Expected<ImportedModel> heddle::importWithoutWeights(Description &description,
   ModelFacts facts = factsOf(description);
   if (options.training) {
     HEDDLE_TRY(setKept(options.keep, description.training.recipe, *model.module));
+    HEDDLE_TRY(setFrozen(description.training.recipe, model, description.file));
     addTraining(description, facts, model);
   }
   model.facts = toJson(facts);

@@ -26,10 +26,8 @@ Expected<Recipe> heddle::recipeFromJson(std::string_view json, const std::string
   return factsFrom<Recipe>(HEDDLE_TRY(parseJson(json, place)), place);
 }
 
-bool heddle::isFrozen(const Recipe &recipe, std::string_view tensor) {
-  return std::ranges::any_of(recipe.frozen, [&](const std::string &name) {
-    return tensor == name || (tensor.starts_with(name) && tensor[name.size()] == '.');
-  });
+bool heddle::isNamedBy(std::string_view entry, std::string_view tensor) {
+  return tensor == entry || (tensor.starts_with(entry) && tensor[entry.size()] == '.');
 }
 
 //===- Problems ----------------------------------------------------------===//

@@ -17,14 +17,11 @@ namespace fs = std::filesystem;
 
 namespace heddle {
 
-/// Rejects keys of a recipe that a run does not follow yet, and measures that the model lacks.
+/// Rejects measures that the model lacks.
 static Status checkSupported(const Recipe &recipe, const TextModel &model) {
   auto refuse = [](const std::string &key, const std::string &expected, const std::string &found) {
     return inputError("training." + key + ": expected " + expected + ", found " + found);
   };
-  if (!recipe.frozen.empty())
-    return refuse("frozen", "no weights",
-                  quotedText(recipe.frozen.front()) + "; frozen weights are not supported yet");
   if (recipe.measure.kind == MeasureRecipe::Kind::Accuracy && (model.target || model.classes == 0))
     return refuse("measure.kind", "loss or exact for a model that writes text", "accuracy");
   if (recipe.measure.kind == MeasureRecipe::Kind::Exact && !(model.source && model.target))

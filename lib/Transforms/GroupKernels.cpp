@@ -9,7 +9,7 @@
 
 #include "KernelClusters.h"
 
-#include "heddle/Dialect/Transformer/IR/Again.h"
+#include "heddle/Dialect/Transformer/IR/TrainingAttributes.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Transforms/Passes.h"
 #include "heddle/Transforms/TileableOpInterface.h"

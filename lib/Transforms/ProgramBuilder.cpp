@@ -9,6 +9,7 @@
 #include "ProgramPlanner.h"
 
 #include "heddle/Dialect/Kernel/IR/KernelWindow.h"
+#include "heddle/Dialect/Transformer/IR/TrainingAttributes.h"
 #include "heddle/Planning/DefinitionViews.h"
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Try.h"
@@ -146,12 +147,18 @@ LaunchArgument ProgramBuilder::addBuffer(Function &f, const Buffer &buffer) {
 
 /// Numbers all weights before any function is built: accumulators of gradients follow the last
 /// weight. In programs that train, matrices precede vectors, so that each of both is one range.
+/// Frozen matrices are with vectors, which do not decay.
 ProgramBuilder::ProgramBuilder(ModuleOp module) {
+  Builder names(module.getContext());
+  auto frozen = module->getAttrOfType<ArrayAttr>(transformer::frozenWeights);
   bool trains = false;
   module.walk([&](kernel::GradientOp) { trains = true; });
   auto number = [&](bool vectors) {
     module.walk([&](kernel::WeightOp op) {
-      const bool isVector = op.getInfo().getValue().layout == PackEntry::Layout::Vector;
+      const PackEntry &entry = op.getInfo().getValue();
+      const bool isVector =
+          entry.layout == PackEntry::Layout::Vector ||
+          (frozen && llvm::is_contained(frozen, names.getStringAttr(entry.tensor)));
       if (!trains || isVector == vectors)
         numberOf(op.getInfo());
     });

@@ -13,7 +13,7 @@
 //                                             gradient.product "w", %dy, %g
 
 #include "heddle/Analysis/ModelParts.h"
-#include "heddle/Dialect/Transformer/IR/Again.h"
+#include "heddle/Dialect/Transformer/IR/TrainingAttributes.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 #include "heddle/Transforms/Passes.h"
 

@@ -126,7 +126,7 @@ struct Recipe {
   LossRecipe loss;
   DropoutRecipe dropout;
   InitialRecipe initial;
-  std::vector<std::string> frozen; ///< weights that do not change (`isFrozen`)
+  std::vector<std::string> frozen; ///< weights that do not change (`isNamedBy`)
   MeasureRecipe measure;
   static constexpr int64_t usualEpochs = 10;
   /// Number of layers that keep all values; none: all layers.
@@ -157,8 +157,8 @@ Expected<Recipe> recipeFromJson(std::string_view json, const std::string &place)
 /// The value of `keep` in a text: "all", "layers" or a number. Other texts have none.
 std::optional<WordOrCount<Recipe::Keep>> keepOf(std::string_view text);
 
-/// True if `frozen` has the name of a tensor, or its beginning up to a dot: `encoder.0` freezes
-/// `encoder.0.ffn.in.weight`.
-bool isFrozen(const Recipe &recipe, std::string_view tensor);
+/// True if an entry of `frozen` is the name of a tensor, or its beginning up to a dot: `encoder.0`
+/// freezes `encoder.0.ffn.in.weight`.
+bool isNamedBy(std::string_view entry, std::string_view tensor);
 
 } // namespace heddle

@@ -9,6 +9,8 @@
 
 #include "ShapeChecks.h"
 
+#include "heddle/Dialect/Transformer/IR/TrainingAttributes.h"
+
 #include "mlir/Dialect/Arith/IR/Arith.h"
 #include "llvm/ADT/StringMap.h"
 
@@ -20,9 +22,12 @@ using namespace heddle::transformer::detail;
 
 Adjoints::Adjoints(OpBuilder &b, Block &block) : b(b) {
   llvm::StringMap<uint64_t> uses;
+  auto module = block.getParentOp()->getParentOfType<ModuleOp>();
+  auto frozen = module ? module->getAttrOfType<ArrayAttr>(frozenWeights) : ArrayAttr();
   for (Operation &op : block) {
     if (auto weight = dyn_cast<WeightOp>(op)) {
-      if (weight.getType().getElementType().isF32() && !weight.getScales())
+      if (!(frozen && llvm::is_contained(frozen, weight.getNameAttr())) &&
+          weight.getType().getElementType().isF32() && !weight.getScales())
         active.insert(weight);
       continue;
     }

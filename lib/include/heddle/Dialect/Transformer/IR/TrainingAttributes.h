@@ -1,8 +1,8 @@
-//===- Again.h - Attributes of the backward pass ---------------*- C++ -*-===//
+//===- TrainingAttributes.h - Attributes of training -----------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attributes that say which values the backward pass reads, and which it computes again.
+// Attributes of a module and its ops that a recipe determines.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -12,6 +12,9 @@ namespace heddle::transformer {
 /// Attribute of a module: the number of layers whose values are all kept for the backward pass.
 /// Without it, all layers keep their values.
 inline constexpr llvm::StringLiteral keptLayers = "transformer.kept_layers";
+
+/// Attribute of a module: the names of the weights that do not change. They have no gradients.
+inline constexpr llvm::StringLiteral frozenWeights = "transformer.frozen";
 
 /// Attribute of an op whose result is computed again. With it, the op differs from the one that it
 /// repeats, so that `cse` keeps both.
