@@ -325,9 +325,6 @@ Expected<GeneratedCode> CodeGenerator::collect() {
 
 Expected<GeneratedCode> generateCode(Compilation &compilation, const CompileOptions &options) {
   auto targets = HEDDLE_TRY(parseTargets(options.targets));
-  if (options.training && llvm::is_contained(targets, TargetKind::Vulkan))
-    return usageError("--training: expected the target cpu with it, found vulkan, which is not "
-                      "supported yet");
   auto names = HEDDLE_TRY(checkedCpus(options));
   std::vector<CpuTarget> cpus;
   for (const std::string &name : names)

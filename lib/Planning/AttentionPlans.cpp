@@ -123,7 +123,8 @@ static bool fitsOwnQueries(const AttentionQuestion &q) {
   constexpr int64_t most = 64;
   AttentionOp op = q.op();
   return isOfAllHeads(op.getMask()) && !op.getRules().bias && !op.getHiddenScoreAttr() &&
-         q.views.elementOf(op.getKey()) != DType::F16 && q.features() <= most;
+         q.views.elementOf(op.getKey()) != DType::F16 && !op.getDropoutKey() &&
+         q.features() <= most;
 }
 
 /// Invocations that share a chunk of keys of one query: four keys each.
@@ -161,8 +162,8 @@ static bool usesMatrices(const AttentionQuestion &q) {
   AttentionOp op = q.op();
   bool yieldsStatistics = false;
   q.def().getBody().walk([&](AttentionStatisticsOp) { yieldsStatistics = true; });
-  if (!q.gpu->matrixTiles || yieldsStatistics || op.getRules().bias || op.getHiddenScoreAttr() ||
-      op->hasAttr(withoutMatrices) || !isOfBands(op.getMask()))
+  if (!q.gpu->matrixTiles || yieldsStatistics || op.getDropoutKey() || op.getRules().bias ||
+      op.getHiddenScoreAttr() || op->hasAttr(withoutMatrices) || !isOfBands(op.getMask()))
     return false;
   const DType rows = q.views.elementOf(op.getQuery()),
               sides = rows == DType::F32 ? DType::F16 : rows;
@@ -195,9 +196,6 @@ FailureOr<KernelPlan> planning::planAttention(const Question &question) {
   AttentionQuestion q(question, op);
   if (q.isCpu())
     return planCpuAttention(q);
-  if (op.getDropoutKey())
-    return op.emitOpError(
-        "expected a CPU as the target of training, found a GPU, which is not supported yet");
   if (!usesMatrices(q))
     return planGpuAttention(q);
   return planMatrixAttention({{q.views, q.gpu, *q.gpu->matrixTiles}, op});
@@ -220,14 +218,21 @@ KernelPlan planning::planWeights(const Question &q) {
 
 //===- Gradients ---------------------------------------------------------===//
 
+/// Plan on a GPU: four by four scores of an invocation, and their gradients.
+static KernelPlan planGpuGradient(const Question &q) {
+  constexpr int64_t quad = 4;
+  const std::array<int64_t, 2> tile{q.sizes.attentionRows.back(), q.sizes.chunk};
+  return {PlanAttr::get(q.context(), Mapping::Blocked, tile, {tile[0] / quad, tile[1] / quad}),
+          "registers hold the scores of a chunk and their gradients"};
+}
+
 FailureOr<KernelPlan> planning::planAttentionGradient(const Question &q) {
   auto ops = q.def().getBody().front().getOps<ScoresOpInterface>();
   if (ops.empty())
     return q.def().emitOpError("expected a gradient of attention");
-  ScoresOpInterface op = *ops.begin();
   if (!q.isCpu())
-    return op.emitOpError(
-        "expected a CPU as the target of training, found a GPU, which is not supported yet");
+    return planGpuGradient(q);
+  ScoresOpInterface op = *ops.begin();
   int64_t columns = 0; // of the sums in a tile
   for (Value result : op->getResults())
     if (auto type = cast<RankedTensorType>(result.getType()); type.getRank() == 4)

@@ -30,10 +30,36 @@ static KernelPlan planGradientProduct(const Question &q) {
           "the sums of a tile are in memory between blocks of rows, which a cache holds"};
 }
 
+/// The plan of a product over the rows of a batch on a GPU: four by four elements of an invocation,
+/// and one chain over all rows.
+static KernelPlan planGpuProduct(const Question &q) {
+  constexpr int64_t quad = 4;
+  kernel::ViewType matrix = q.views.viewType(q.views.firstResult());
+  const std::array<int64_t, 2> tile{
+      32, firstDividing(q.sizes.copyColumns, padded(matrix.getDim(0).extent.value))};
+  return {PlanAttr::get(q.context(), Mapping::Blocked, tile, {tile[0] / quad, tile[1] / quad}),
+          "the sums of an invocation are in its registers"};
+}
+
+/// The plan of other gradients on a GPU. A loop over rows carries sixteen columns.
+static KernelPlan planGpuGradient(const Question &q, Root root, bool isOfPositions) {
+  constexpr int64_t lanes = 16, across = 4;
+  const bool isAlone = root == Root::GradientJoin || root == Root::Update;
+  const std::array<int64_t, 2> tile{isAlone || root == Root::Transpose ? lanes
+                                    : isOfPositions                    ? 8
+                                                                       : 1,
+                                    isAlone ? 64 : lanes};
+  const int64_t down = root == Root::Transpose ? tile[0] / 4 : tile[0];
+  return {PlanAttr::get(q.context(), Mapping::Strided, tile, {down, across}),
+          isAlone ? "each element is computed alone" : "rows are added in order, for some columns"};
+}
+
 FailureOr<KernelPlan> planning::planGradient(const Question &q, Root root) {
+  const bool isOfPositions =
+      llvm::any_of(q.def().getBody().front(), llvm::IsaPred<transformer::GradientPositionsOp>);
   if (!q.isCpu())
-    return q.def().emitOpError("expected a CPU as the target of training, found a GPU, which is "
-                               "not supported yet");
+    return root == Root::GradientProduct ? planGpuProduct(q)
+                                         : planGpuGradient(q, root, isOfPositions);
   if (root == Root::GradientProduct)
     return planGradientProduct(q);
   if (root == Root::GradientNorm)
@@ -44,8 +70,6 @@ FailureOr<KernelPlan> planning::planGradient(const Question &q, Root root) {
                       "each element is computed alone"};
   kernel::ViewType result = q.views.viewType(q.views.firstResult());
   const int64_t stored = padded(result.getDims().back().extent.value);
-  const bool isOfPositions =
-      llvm::any_of(q.def().getBody().front(), llvm::IsaPred<transformer::GradientPositionsOp>);
   const int64_t rows = root == Root::Transpose ? 16 : isOfPositions ? 8 : 1;
   return KernelPlan{PlanAttr::get(q.context(), Mapping::CpuTiles,
                                   {rows, firstDividing(q.sizes.copyColumns, stored)}),

@@ -53,7 +53,7 @@ static Value withoutPadding(TileBuilder &t, Value tile, Value j, int64_t size) {
 
 //===- Matrices ----------------------------------------------------------===//
 
-/// Blocks of rows keep the operands of a tile in a cache.
+/// Blocks of rows keep the operands of a tile in a cache; without blocks, one product has all rows.
 static LogicalResult tileGradientProduct(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto op = accumulation<GradientProductOp>(f);
@@ -68,11 +68,15 @@ static LogicalResult tileGradientProduct(KernelBuilder &f) {
   Value gradient = f.view(f.viewOf(op.getGradient())), input = f.view(f.viewOf(op.getInput()));
   Value count = f.sizeValue(f.viewType(f.viewOf(op.getInput())).getDim(0).extent);
   Value before = loadTile(t, type, f.view(result), {i, j});
-  Value sum = accumulate(t, count, block, before, [&](Value m, Value so) -> Value {
-    Value inBlock = t.min(t.sub(count, m), t.index(block));
-    return kernel::ContractCommonOp::create(t.b, t.loc, type, input, m, i, gradient, m, j, inBlock,
-                                            so);
-  });
+  auto product = [&](Value m, Value rowsOfBlock, Value so) -> Value {
+    return kernel::ContractCommonOp::create(t.b, t.loc, type, input, m, i, gradient, m, j,
+                                            rowsOfBlock, so);
+  };
+  Value sum = block ? accumulate(t, count, block, before,
+                                 [&](Value m, Value so) {
+                                   return product(m, t.min(t.sub(count, m), t.index(block)), so);
+                                 })
+                    : product(t.index(0), count, before);
   kernel::StoreOp::create(t.b, t.loc, withoutPadding(t, sum, j, columns.value), f.view(result),
                           ValueRange{i, j}, t.sub(f.sizeValue(rows), i));
   return success();

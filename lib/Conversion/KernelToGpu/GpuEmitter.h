@@ -60,6 +60,10 @@ struct GpuContext {
   int64_t vectors = 0, firstVector = 0;
 };
 
+class GpuEmitter;
+/// Emits a product over common rows (Products/CommonRows.cpp).
+mlir::LogicalResult emitCommonRows(GpuEmitter &e, kernel::ContractCommonOp op);
+
 /// Emits the code of a kernel for one invocation.
 class GpuEmitter : public GpuOps {
 public:
@@ -73,6 +77,7 @@ public:
   int64_t fragmentRows() const override { return at.rows; }
   int64_t fragmentVectors(int64_t tileColumns) const override;
   mlir::Value rowBase() override { return at.firstRow; }
+  bool beginsInStrips() const override { return true; }
   mlir::Value columnBase(int64_t tileColumns) override { return mapping->firstColumn(tileColumns); }
   int64_t vectorColumn(int64_t j, int64_t) const override {
     return mapping->columnOf(at.firstVector + j);
@@ -135,7 +140,8 @@ public:
 
 private:
   mlir::LogicalResult emitContract(kernel::ProductOpInterface op) override {
-    return mapping->emitProduct(op);
+    auto common = mlir::dyn_cast<kernel::ContractCommonOp>(*op);
+    return common ? emitCommonRows(*this, common) : mapping->emitProduct(op);
   }
   mlir::LogicalResult emitReduce(kernel::ReduceOp op) override { return mapping->emitReduce(op); }
   mlir::LogicalResult emitStore(kernel::StoreOpInterface op) override; ///< GpuStore.cpp

@@ -17,10 +17,18 @@
 
 namespace heddle::vulkan {
 
+static bool usesTwins(const Program &program) {
+  return std::ranges::any_of(program.functions, [](const Function &function) {
+    return std::ranges::find(function.buffers, Buffer::Kind::Twin, &Buffer::kind) !=
+           function.buffers.end();
+  });
+}
+
 VulkanDevice::VulkanDevice(const LogicalDevice &device, const KernelPipelines &kernels,
                            const MemoryBuffer *weights, const WeightPlacement &placement,
                            const Program &program)
-    : device(device), kernels(kernels), weights(weights), placement(placement), program(program) {}
+    : device(device), kernels(kernels), weights(weights), placement(placement), program(program),
+      hasTwins(usesTwins(program)) {}
 
 Expected<std::unique_ptr<Device>> VulkanDevice::create(const LogicalDevice &device,
                                                        const KernelPipelines &kernels,
@@ -355,7 +363,8 @@ Status VulkanDevice::launch(const LaunchCall &call, std::span<const LaunchCall> 
   const WindowedWeight *windowed = placeArguments(call);
   const Window window = HEDDLE_TRY(memoryWindow(call));
   if (!windowed) {
-    std::optional<Window> all = windowOf(call, true);
+    // Live weights are in planned memory, where kernels read them by the binding of weights.
+    std::optional<Window> all = hasTwins ? window : windowOf(call, true);
     if (!all)
       return beyondRange(call, "weights", weights->size());
     HEDDLE_TRY(launchOn(call, window, *all, nullptr));

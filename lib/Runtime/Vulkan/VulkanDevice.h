@@ -93,6 +93,7 @@ private:
   const MemoryBuffer *weights;
   const WeightPlacement &placement;
   const Program &program;
+  const bool hasTwins; ///< weights of the session are in planned memory
   std::unique_ptr<CommandRecorder> recorder, preparer;
   std::vector<std::array<bool, 2>> prepared; ///< by kernel: for any number of rows, and for few
   PipelineProgress progress;

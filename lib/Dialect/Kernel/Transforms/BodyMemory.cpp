@@ -67,13 +67,18 @@ LogicalResult BodyEmitter::emitSlice(SliceOp op) {
 
 //===- Fragments of row-major memory -------------------------------------===//
 
-/// Addresses in a matrix of strips. `column` is a multiple of 16, so the strips before it hold
-/// `column` times the number of rows.
+/// Addresses in a matrix of strips. If `column` is a multiple of 16, the strips before it hold
+/// `column` times the number of rows. Otherwise a fragment does not cross the end of a strip, except
+/// to the same column of another one.
 SmallVector<Address> BodyEmitter::placesInStrips(const BoundView &view, Value offset, Value row,
                                                  Value column, const Fragment &shape,
                                                  int64_t tileColumns) {
   const int64_t strip = view.type.getStrip(), rows = padded(view.type.getDim(0).extent.value);
-  Address base = moved(moved({offset, 0}, mul(row, strip)), mul(column, rows));
+  Value inside = beginsInStrips() && column
+                     ? builder.createOrFold<arith::RemUIOp>(loc, column, constant(strip))
+                     : Value();
+  Value before = inside ? sub(column, inside) : column;
+  Address base = moved(moved(moved({offset, 0}, mul(row, strip)), mul(before, rows)), inside);
   SmallVector<Address> result;
   for (int64_t r = 0; r < shape.rows; ++r)
     for (int64_t j = 0; j < shape.columns(); ++j) {

@@ -128,6 +128,8 @@ struct ColumnArithmetic {
     for (int32_t n = 0; n < wordsPerBlock - 1; ++n) {
       Value isWord =
           e.compare(arith::CmpIPredicate::eq, number, e.wordConstant(n, number.getType()));
+      if (auto lanes = dyn_cast<VectorType>(word.getType()))
+        isWord = e.splat(isWord, lanes.clone(e.builder.getI1Type()));
       word = e.select(isWord, block.words[n], word);
     }
     return word;

@@ -80,6 +80,8 @@ protected:
   /// First row and column of the fragment in the tile; null is zero.
   virtual mlir::Value rowBase() { return {}; }
   virtual mlir::Value columnBase(int64_t tileColumns) { return {}; }
+  /// Whether columnBase may be inside a strip of 16 columns.
+  virtual bool beginsInStrips() const { return false; }
   /// Column of register `j` relative to columnBase.
   virtual int64_t vectorColumn(int64_t j, int64_t tileColumns) const { return j * width; }
 
