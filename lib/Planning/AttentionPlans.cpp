@@ -123,8 +123,7 @@ static bool fitsOwnQueries(const AttentionQuestion &q) {
   constexpr int64_t most = 64;
   AttentionOp op = q.op();
   return isOfAllHeads(op.getMask()) && !op.getRules().bias && !op.getHiddenScoreAttr() &&
-         q.views.elementOf(op.getKey()) != DType::F16 && !op.getDropoutKey() &&
-         q.features() <= most;
+         q.views.elementOf(op.getKey()) != DType::F16 && q.features() <= most;
 }
 
 /// Invocations that share a chunk of keys of one query: four keys each.
@@ -142,7 +141,17 @@ static KernelPlan planSplitKeys(const AttentionQuestion &q) {
           "one query has too few rows for a workgroup, so its keys are split among invocations"};
 }
 
+/// Plan with four by four scores of an invocation, which leaves registers for more than the scores.
+static KernelPlan planQuads(const Question &q, const char *reason) {
+  constexpr int64_t quad = 4;
+  const std::array<int64_t, 2> tile{q.sizes.attentionRows.back(), q.sizes.chunk};
+  return {PlanAttr::get(q.context(), Mapping::Blocked, tile, {tile[0] / quad, tile[1] / quad}),
+          reason};
+}
+
 static KernelPlan planGpuAttention(const AttentionQuestion &q) {
+  if (q.op().getDropoutKey())
+    return planQuads(q, "registers hold the scores of a chunk and the random words of dropout");
   if (q.hasOneQuery() && !packedDocumentsOf(q.op().getMask()))
     return planSplitKeys(q);
   const int64_t rows = *llvm::find_if(
@@ -218,20 +227,12 @@ KernelPlan planning::planWeights(const Question &q) {
 
 //===- Gradients ---------------------------------------------------------===//
 
-/// Plan on a GPU: four by four scores of an invocation, and their gradients.
-static KernelPlan planGpuGradient(const Question &q) {
-  constexpr int64_t quad = 4;
-  const std::array<int64_t, 2> tile{q.sizes.attentionRows.back(), q.sizes.chunk};
-  return {PlanAttr::get(q.context(), Mapping::Blocked, tile, {tile[0] / quad, tile[1] / quad}),
-          "registers hold the scores of a chunk and their gradients"};
-}
-
 FailureOr<KernelPlan> planning::planAttentionGradient(const Question &q) {
   auto ops = q.def().getBody().front().getOps<ScoresOpInterface>();
   if (ops.empty())
     return q.def().emitOpError("expected a gradient of attention");
   if (!q.isCpu())
-    return planGpuGradient(q);
+    return planQuads(q, "registers hold the scores of a chunk and their gradients");
   ScoresOpInterface op = *ops.begin();
   int64_t columns = 0; // of the sums in a tile
   for (Value result : op->getResults())

@@ -37,8 +37,8 @@ LogicalResult emitCommonRows(GpuEmitter &e, ContractCommonOp op) {
   SmallVector<Address> scalars;
   for (int64_t row = 0; row < shape.rows; row += e.width) {
     Value feature = e.add(e.add(e.scalar(op.getLhsColumn()), e.rowBase()), e.constant(row));
-    scalars.push_back(startOf(e, left, op.getLhsIndex(),
-                              e.minimum(feature, e.constant(features - e.width))));
+    scalars.push_back(
+        startOf(e, left, op.getLhsIndex(), e.minimum(feature, e.constant(features - e.width))));
   }
   const Address lanes = startOf(e, right, op.getRhsIndex(),
                                 e.add(e.scalar(op.getRhsColumn()), e.columnBase(columns)));
@@ -47,8 +47,8 @@ LogicalResult emitCommonRows(GpuEmitter &e, ContractCommonOp op) {
     SmallVector<Value> b;
     Value across = e.mul(k, *right.type.getRowPitch()), down = e.mul(k, *left.type.getRowPitch());
     for (int64_t j = 0; j < shape.vectors; ++j)
-      b.push_back(
-          e.loadVector(right, e.moved(e.moved(lanes, across), Value(), e.vectorColumn(j, columns))));
+      b.push_back(e.loadVector(
+          right, e.moved(e.moved(lanes, across), Value(), e.vectorColumn(j, columns))));
     SmallVector<Value> a;
     for (const Address &start : scalars) {
       Value four = e.loadVector(left, e.moved(start, down));
