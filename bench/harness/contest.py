@@ -149,9 +149,14 @@ class Contest:
         return timers
 
     def open_training(self, request, result):
-        timer = training.heddle_timer(self.heddle, request)
-        self.heddle.stop()
-        return {"heddle": (self.heddle, timer, 0)} if timer else {}
+        try:
+            timer = training.heddle_timer(self.heddle, request)
+        except WorkerError as error:
+            result.notes["heddle"] = str(error)
+            return {}
+        finally:
+            self.heddle.stop()
+        return {"heddle": (self.heddle, timer, 0)}
 
     @staticmethod
     def compiled(name, worker, model, dtype, work):

@@ -124,6 +124,14 @@ def tokens(row):
 
 
 def heddle_timer(worker, request):
-    """The call that times a step of Heddle, or None. This is the one place for `heddle bench MODEL --training`; the model is
-    `request["folder"]/request["model"]`, its inputs are there too."""
-    del worker, request
+    """The call that times a step of Heddle. The rows of a shape share a description, so a copy of it has the dropout of the row."""
+    folder, model = Path(request["folder"]), Path(request["model"])
+    description = json.loads(model.read_text())
+    description["training"]["dropout"] = request["dropout"]
+    if not description["training"]["optimizer"]["clip"]:
+        del description["training"]["optimizer"]["clip"]
+    copy = model.with_name(f"{request['row']}.json")
+    copy.write_text(json.dumps(description))
+    inputs = {name: str(folder / file) for name, file in request["inputs"].items()}
+    worker.ask(do="train", row=request["row"], model=str(copy), threads=request["threads"], inputs=inputs)
+    return lambda calls: worker.ask(do="step", row=request["row"], calls=calls)["seconds"]

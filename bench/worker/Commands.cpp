@@ -81,12 +81,17 @@ Expected<Worker::Row *> Worker::find(const Json &request) {
   return &row->second;
 }
 
-Expected<Json> Worker::open(const Json &request) {
+static Expected<NamedTensors> readInputs(const Json &request) {
   NamedTensors inputs;
   for (const auto &[name, file] : request.at("inputs").items()) {
     auto tensor = HEDDLE_TRY(readNpy(file.get<std::string>()));
     inputs.set(name, std::move(tensor));
   }
+  return inputs;
+}
+
+Expected<Json> Worker::open(const Json &request) {
+  NamedTensors inputs = HEDDLE_TRY(readInputs(request));
   JitOptions options;
   options.threads = request.at("threads");
   options.dtype = request.at("dtype");
@@ -99,6 +104,44 @@ Expected<Json> Worker::open(const Json &request) {
   rows.erase(request.at("row"));
   rows.emplace(request.at("row"), std::move(row));
   return answer;
+}
+
+Expected<Json> Worker::train(const Json &request) {
+  NamedTensors inputs = HEDDLE_TRY(readInputs(request));
+  JitOptions options;
+  options.threads = request.at("threads");
+  options.training = true;
+  auto start = std::chrono::steady_clock::now();
+  auto session = HEDDLE_TRY(TrainingSession::from(HEDDLE_TRY(jit(request.at("model"), options))));
+  Json answer = {{"device", session.session().deviceText()}, {"seconds", secondsSince(start)}};
+  const TextModel model = HEDDLE_TRY(textModelOf(session.session()));
+  constexpr int64_t manySteps = 1'000'000;
+  auto rate = HEDDLE_TRY(Rate::create(HEDDLE_TRY(recipeFromJson(model.training, "training")),
+                                      model.size, manySteps, "training"));
+  trained.erase(request.at("row"));
+  trained.emplace(request.at("row"),
+                  Trained{std::move(session), std::move(rate), std::move(inputs)});
+  return answer;
+}
+
+Expected<Json> Worker::step(const Json &request) {
+  auto found = trained.find(request.at("row").get<std::string>());
+  if (found == trained.end())
+    return inputError("expected a row that is trained, found " + request.at("row").dump());
+  Trained &row = found->second;
+  NamedInputs inputs;
+  for (const auto &[name, tensor] : row.inputs)
+    inputs.emplace_back(name, tensor);
+  const int calls = request.at("calls");
+  double loss = 0;
+  auto start = std::chrono::steady_clock::now();
+  for (int call = 0; call < calls; ++call) {
+    row.session.setDropout({.seed = 0, .step = ++row.step});
+    const LossSum sum = HEDDLE_TRY(row.session.add(inputs));
+    HEDDLE_TRY(row.session.update(row.rate.scalars(row.step, sum.tokens)));
+    loss = sum.loss / static_cast<double>(sum.tokens);
+  }
+  return Json{{"seconds", secondsSince(start) / calls}, {"loss", loss}};
 }
 
 Expected<Json> Worker::time(const Json &request) {
@@ -198,6 +241,7 @@ Expected<Json> Worker::decode(const Json &request) {
 
 Expected<Json> Worker::close(const Json &request) {
   rows.erase(request.at("row"));
+  trained.erase(request.at("row"));
   return Json::object();
 }
 
@@ -265,6 +309,7 @@ Json Worker::answer(const Json &request) {
       {"open", &Worker::open},         {"time", &Worker::time},       {"result", &Worker::result},
       {"launches", &Worker::launches}, {"close", &Worker::close},     {"rates", &Worker::rates},
       {"read", &Worker::read},         {"compile", &Worker::compile}, {"decode", &Worker::decode},
+      {"train", &Worker::train},       {"step", &Worker::step},
   };
   auto handler = handlers.find(request.value("do", ""));
   if (handler == handlers.end())

@@ -19,6 +19,9 @@
 //   decode   row, tokens, beam, texts [[id, …], …] or the audio input and its prompt,
 //            calls → seconds of a call that generates `tokens` tokens per text without an
 //            end token; with folder, the tokens are written as tokens.npy instead
+//   train    row, model, threads, inputs {NAME: FILE.npy} → device, seconds: opens a model that
+//            is trained on one batch
+//   step     row, calls → seconds of a step of training, and the loss of the last
 //   close    row
 //   compile  model, output, dtype, cpu → kernels, code, pack (seconds)
 //   rates    of (["f32", …]), threads → {"f32": {rate, instruction}, …}, rate 0 if
@@ -32,6 +35,7 @@
 #include "heddle/Generation/TextDecoder.h"
 #include "heddle/Runtime/Session.h"
 #include "heddle/Support/CpuRates.h"
+#include "heddle/Training/TrainingSession.h"
 
 #include <map>
 #include <memory>
@@ -63,7 +67,17 @@ private:
                              const std::string &part);
   };
 
+  /// A model that is trained, and its batch.
+  struct Trained {
+    TrainingSession session;
+    Rate rate;
+    NamedTensors inputs;
+    int64_t step = 0;
+  };
+
   Expected<Json> open(const Json &request);
+  Expected<Json> train(const Json &request);
+  Expected<Json> step(const Json &request);
   Expected<Json> time(const Json &request);
   Expected<Json> launches(const Json &request);
   Expected<Json> result(const Json &request);
@@ -75,6 +89,7 @@ private:
   Expected<Row *> find(const Json &request);
 
   std::map<std::string, Row> rows;
+  std::map<std::string, Trained> trained;
   std::map<std::pair<int64_t, int>, ReadProbe> probes;
 };
 
