@@ -126,6 +126,8 @@ Expected<std::vector<int64_t>> Session::keepRows(std::span<const int64_t> rows) 
   });
 }
 
+std::optional<CallTime> Session::callTime() const { return impl->callTime(); }
+
 std::optional<int64_t> Session::stateDim(std::string_view name) const {
   auto it = impl->sessionDims.find(name);
   return it == impl->sessionDims.end() ? std::nullopt : std::optional(it->second);

@@ -38,6 +38,7 @@ class Session::Impl {
 public:
   Impl(std::shared_ptr<const Model> model, SessionOptions options, std::unique_ptr<Device> device);
   double preparationSeconds() const { return device->preparationSeconds(); }
+  std::optional<CallTime> callTime() const { return device->callTime(); }
   static Expected<std::unique_ptr<Impl>> create(std::shared_ptr<const Model> model,
                                                 const SessionOptions &options);
 
@@ -121,7 +122,8 @@ private:
   Status placeBuffers(CallData &call);    ///< scratch buffers; resolves the launches' addresses
   Status upload(CallData &call);          ///< moves and fills states, then copies inputs
   Status launchAll(CallData &call, CallWitness witness);
-  Status launchTimed(CallData &call, size_t launch, std::vector<LaunchTime> &times);
+  Status launchAlone(CallData &call, size_t launch, std::vector<LaunchTime> &times);
+  void addTime(CallData &call, size_t launch, double seconds, std::vector<LaunchTime> &times);
   Status observe(CallData &call, int launch, const LaunchObserver &observer);
   Status collect(CallData &call, NamedTensors &outputs); ///< waits and copies outputs
   Status replaceRows(CallData &call);                    ///< for a start that replaces some rows

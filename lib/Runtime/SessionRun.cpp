@@ -74,6 +74,9 @@ Status Session::Impl::run(std::string_view name, const NamedInputs &inputs, Name
     HEDDLE_TRY((this->*step)(call));
   HEDDLE_TRY(launchAll(call, witness));
   HEDDLE_TRY(collect(call, outputs));
+  if (witness.times && witness.times->empty()) // the first interval precedes the launches
+    for (size_t i = 0; i < call.plan->launches().size(); ++i)
+      addTime(call, i, device->intervals()[i + 1], *witness.times);
   if (call.inputs.replaced())
     HEDDLE_TRY(replaceRows(call));
   finishStates(call);
@@ -190,24 +193,34 @@ Status Session::Impl::upload(CallData &call) {
 
 Status Session::Impl::launchAll(CallData &call, CallWitness witness) {
   std::span<const LaunchCall> launches = call.plan->launches();
+  const bool stamps = witness.times && device->keepTimes();
+  if (stamps)
+    device->stamp();
   for (size_t i = 0; i < launches.size(); ++i) {
-    if (witness.times)
-      HEDDLE_TRY(launchTimed(call, i, *witness.times));
+    if (witness.times && !stamps)
+      HEDDLE_TRY(launchAlone(call, i, *witness.times));
     else if (launches[i].points() > 0)
       HEDDLE_TRY(device->launch(launches[i], launches.subspan(i + 1)));
+    if (stamps)
+      device->stamp();
     if (witness.observer)
       HEDDLE_TRY(observe(call, static_cast<int>(i), *witness.observer));
   }
   return {};
 }
 
-/// Finishes recorded work first, so that the time is this launch's alone. Uses the device's clock,
-/// or else the host's, which counts submitting and waiting too.
-Status Session::Impl::launchTimed(CallData &call, size_t launch, std::vector<LaunchTime> &times) {
+void Session::Impl::addTime(CallData &call, size_t launch, double seconds,
+                            std::vector<LaunchTime> &times) {
+  const FunctionLayout::LaunchLayout &form = call.layout.launches[launch];
+  times.push_back({model->program().kernels[call.plan->launches()[launch].kernel].name, seconds,
+                   call.plan->value(form.flops), call.plan->value(form.bytes)});
+}
+
+/// Times a launch by the host's clock, which counts submitting and waiting too. Finishes recorded
+/// work first, so that the time is this launch's alone.
+Status Session::Impl::launchAlone(CallData &call, size_t launch, std::vector<LaunchTime> &times) {
   std::span<const LaunchCall> launches = call.plan->launches();
   const LaunchCall &timed = launches[launch];
-  const FunctionLayout::LaunchLayout &form = call.layout.launches[launch];
-  device->keepTime();
   HEDDLE_TRY(device->finish());
   HEDDLE_TRY(device->begin());
   auto start = std::chrono::steady_clock::now();
@@ -215,9 +228,7 @@ Status Session::Impl::launchTimed(CallData &call, size_t launch, std::vector<Lau
     HEDDLE_TRY(device->launch(timed, launches.subspan(launch + 1)));
   HEDDLE_TRY(device->finish());
   std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-  times.push_back({model->program().kernels[timed.kernel].name,
-                   device->seconds().value_or(passed.count()), call.plan->value(form.flops),
-                   call.plan->value(form.bytes)});
+  addTime(call, launch, passed.count(), times);
   return device->begin();
 }
 

@@ -34,7 +34,7 @@ Status VulkanProbe::load(int number, std::optional<int> level) {
   code = HEDDLE_TRY(loadVulkanCode(*artifact, number, level));
   device = HEDDLE_TRY(code->createDevice(0));
   HEDDLE_TRY(device->resize(2 * copiedBytes, 0));
-  device->keepTime();
+  device->keepTimes();
   return {};
 }
 
@@ -87,7 +87,8 @@ Expected<double> VulkanProbe::seconds(int kernel, int64_t count) {
   HEDDLE_TRY(device->launch(call, {}));
   HEDDLE_TRY(device->finish());
   std::chrono::duration<double> passed = std::chrono::steady_clock::now() - start;
-  return device->seconds().value_or(passed.count());
+  std::optional<CallTime> time = device->callTime();
+  return time ? time->device : passed.count();
 }
 
 Expected<double> VulkanProbe::multiplyAdd(DType type) {

@@ -75,6 +75,20 @@ struct LaunchTime {
   int64_t flops = 0, bytes = 0;
 };
 
+/// Where the time of a call on a device with a clock went. Seconds; `device` is the device's own,
+/// the others are the host's.
+struct CallTime {
+  double device = 0;     ///< from the call's first to its last command
+  double recording = 0;  ///< before submissions: binding inputs, collecting and recording commands
+  double submitting = 0; ///< in the driver's submissions
+  double waiting = 0;    ///< from the last submission until the host noticed the end
+  int64_t barriers = 0;  ///< between the call's commands
+  bool isReplayed = false; ///< the recording of an earlier call was submitted again
+
+  /// Seconds between the end on the device and the host's notice of it, and of its start.
+  double waking() const { return waiting > device ? waiting - device : 0; }
+};
+
 /// A model on a device, with its caches. A moved-from session may only be assigned or destroyed.
 class Session {
 public:
@@ -112,10 +126,15 @@ public:
   Expected<NamedTensors> runObserved(std::string_view function, const NamedInputs &inputs,
                                      const LaunchObserver &observer);
 
-  /// Runs like `run` and times each launch separately, one entry per launch. A device that records
-  /// its launches (Vulkan) submits each one alone and times it by its own clock, if it has one.
+  /// Runs like `run` and times each launch separately, one entry per launch. A device with a clock
+  /// (Vulkan) times the launches inside one submission, from the end of the launch before, and also
+  /// times later calls. Without a clock each launch is submitted alone and timed by the host.
   Status runTimed(std::string_view function, const NamedInputs &inputs, NamedTensors &outputs,
                   std::vector<LaunchTime> &times);
+
+  /// Times of the last call; none unless the device has a clock and an earlier call of `runTimed`
+  /// has started it.
+  std::optional<CallTime> callTime() const;
 
   /// Value of a dimension that the session keeps between calls, such as the length "P" of its
   /// caches; none before a call has set it.

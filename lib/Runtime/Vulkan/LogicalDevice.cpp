@@ -74,14 +74,19 @@ LogicalDevice::~LogicalDevice() {
   table.vkDestroyDevice(device, nullptr);
 }
 
-VkResult LogicalDevice::submit(VkCommandBuffer commands, VkFence fence) const {
+VkResult LogicalDevice::submit(std::span<const VkCommandBuffer> commands, VkFence fence) const {
   VkSubmitInfo info{VK_STRUCTURE_TYPE_SUBMIT_INFO};
-  info.commandBufferCount = 1;
-  info.pCommandBuffers = &commands;
+  info.commandBufferCount = static_cast<uint32_t>(commands.size());
+  info.pCommandBuffers = commands.data();
   std::lock_guard guard(queueLock);
   if (hardware.submissions() && submissions++ >= *hardware.submissions())
     return VK_ERROR_DEVICE_LOST;
   return table.vkQueueSubmit(queue, 1, &info, fence);
+}
+
+void LogicalDevice::waitIdle() const {
+  std::lock_guard guard(queueLock);
+  table.vkDeviceWaitIdle(device);
 }
 
 VkResult LogicalDevice::allocate(const VkMemoryAllocateInfo &info, VkDeviceMemory &memory) const {

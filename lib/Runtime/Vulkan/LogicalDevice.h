@@ -39,8 +39,11 @@ public:
   /// Whether kernels' forms for few rows run. They do not on processors, where staging costs work
   /// and hides no latency, unless a level is requested.
   bool takesFewRows() const { return fewRows; }
-  /// Submits to the queue, which sessions share; `fence` is signaled at the end.
-  VkResult submit(VkCommandBuffer commands, VkFence fence) const;
+  /// Submits to the queue, which sessions share; `fence`, which may be null, is signaled at the
+  /// end.
+  VkResult submit(std::span<const VkCommandBuffer> commands, VkFence fence) const;
+  /// Waits until nothing runs.
+  void waitIdle() const;
   /// vkAllocateMemory, within a limit on all memory that tests may set.
   VkResult allocate(const VkMemoryAllocateInfo &info, VkDeviceMemory &memory) const;
   void free(VkDeviceMemory memory, int64_t bytes) const;

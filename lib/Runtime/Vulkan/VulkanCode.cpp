@@ -84,8 +84,8 @@ Status VulkanCode::uploadWeights(std::span<const std::byte> bytes) {
         continue;
       }
       std::memcpy(staging->mapped(), from, static_cast<size_t>(count));
-      HEDDLE_TRY(recorder->begin());
-      recorder->copy(staging->handle(), 0, weights->handle(), copy.to + at, count);
+      recorder->begin();
+      recorder->commands().copy({staging->handle(), weights->handle(), 0, copy.to + at, count});
       HEDDLE_TRY(recorder->run());
     }
   }

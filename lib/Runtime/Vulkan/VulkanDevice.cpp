@@ -58,14 +58,21 @@ Status VulkanDevice::resize(int64_t bytes, int64_t keep) {
   if (kept > 0 && memory->mapped()) {
     std::memcpy(larger.mapped(), memory->mapped(), static_cast<size_t>(kept));
   } else if (kept > 0) {
-    HEDDLE_TRY(recorder->begin());
-    recorder->copy(memory->handle(), 0, larger.handle(), 0, kept);
+    recorder->begin();
+    recorder->commands().copy({memory->handle(), larger.handle(), 0, 0, kept});
     HEDDLE_TRY(recorder->run());
   }
-  descriptors->clear();
+  forgetBuffers();
   memory = std::move(larger);
   size = bytes;
   return {};
+}
+
+/// Drops descriptor sets and recordings. A buffer may be created with the handle of a destroyed one.
+void VulkanDevice::forgetBuffers() {
+  recorder->forget();
+  preparer->forget();
+  descriptors->clear();
 }
 
 Status VulkanDevice::begin() {
@@ -74,13 +81,15 @@ Status VulkanDevice::begin() {
     int64_t total = 0;
     for (const MemoryBuffer &buffer : staging)
       total += buffer.size();
+    recorder->forget();
     staging.clear();
     staging.push_back(HEDDLE_TRY(MemoryBuffer::create(device, total, MemoryBuffer::Kind::Staging)));
   }
   stagingUsed = 0;
   downloads.clear();
   blocks->clear();
-  return recorder->begin();
+  recorder->begin();
+  return {};
 }
 
 Expected<VulkanDevice::Staged> VulkanDevice::stage(MemoryRange range) {
@@ -100,7 +109,8 @@ Expected<std::byte *> VulkanDevice::upload(MemoryRange range) {
     return memory->mapped() + range.offset;
   auto staged = HEDDLE_TRY(stage(range));
   MemoryBuffer &buffer = staging[staged.buffer];
-  recorder->copy(buffer.handle(), staged.offset, memory->handle(), range.offset, range.bytes);
+  recorder->commands().copy(
+      {buffer.handle(), memory->handle(), staged.offset, range.offset, range.bytes});
   return buffer.mapped() + staged.offset;
 }
 
@@ -108,13 +118,13 @@ Status VulkanDevice::copy(int64_t from, int64_t to, int64_t bytes) {
   if (memory->mapped())
     std::memmove(memory->mapped() + to, memory->mapped() + from, static_cast<size_t>(bytes));
   else
-    recorder->copy(memory->handle(), from, memory->handle(), to, bytes);
+    recorder->commands().copy({memory->handle(), memory->handle(), from, to, bytes});
   return {};
 }
 
 Status VulkanDevice::fill(MemoryRange range, uint32_t pattern) {
   if (!memory->mapped()) {
-    recorder->fill(memory->handle(), range.offset, range.bytes, pattern);
+    recorder->commands().fill({memory->handle(), range.offset, range.bytes, pattern});
     return {};
   }
   auto *words = reinterpret_cast<uint32_t *>(memory->mapped() + range.offset);
@@ -126,8 +136,8 @@ Status VulkanDevice::download(MemoryRange range) {
   if (memory->mapped())
     return {};
   auto staged = HEDDLE_TRY(stage(range));
-  recorder->copy(memory->handle(), range.offset, staging[staged.buffer].handle(), staged.offset,
-                 range.bytes);
+  recorder->commands().copy({memory->handle(), staging[staged.buffer].handle(), range.offset,
+                             staged.offset, range.bytes});
   downloads.push_back(staged);
   return {};
 }
@@ -231,14 +241,15 @@ Expected<Window> VulkanDevice::memoryWindow(const LaunchCall &call) {
     return beyondRange(call, "memory", bytes);
   if (!copies || copies->size() < bytes + memorySlack) {
     HEDDLE_TRY(restart()); // recorded commands reference the buffer
-    descriptors->clear();
+    forgetBuffers();
     copies = HEDDLE_TRY(MemoryBuffer::create(device, std::min(2 * bytes, range()) + memorySlack,
                                              MemoryBuffer::Kind::Device));
   }
   int64_t place = 0;
   for (const auto &[end, part] : ranges) {
     if (part.bytes > 0)
-      recorder->copy(memory->handle(), part.offset, copies->handle(), place, part.bytes);
+      recorder->commands().copy(
+          {memory->handle(), copies->handle(), part.offset, place, part.bytes});
     for (size_t i = 0; i < call.arguments.size(); ++i) {
       const LaunchAddress &argument = call.arguments[i];
       if (!argument.weight && argument.offset >= part.offset &&
@@ -255,8 +266,8 @@ void VulkanDevice::putBack(const LaunchCall &call) {
   for (size_t i = 0; i < call.arguments.size(); ++i)
     if (const LaunchAddress &argument = call.arguments[i];
         arguments[i].written && argument.bytes > 0)
-      recorder->copy(copies->handle(), offsets[i], memory->handle(), argument.offset,
-                     argument.bytes);
+      recorder->commands().copy(
+          {copies->handle(), memory->handle(), offsets[i], argument.offset, argument.bytes});
 }
 
 /// Offsets may wrap around: row 0 of a weight may be below the window that holds some of its rows.
@@ -283,7 +294,6 @@ Status VulkanDevice::pushArguments(const LaunchCall &call, const Window &memoryW
 /// Runs the recorded commands, so that none of them references a buffer or a block.
 Status VulkanDevice::restart() {
   HEDDLE_TRY(recorder->run());
-  HEDDLE_TRY(recorder->begin());
   blocks->clear();
   return {};
 }
@@ -326,7 +336,7 @@ void VulkanDevice::dispatchAll(const GridPart &grid) {
           groups[2 - axis] = static_cast<uint32_t>(
               std::min(limit, grid.count[axis] - at[axis])); // (z, y, x) to (x, y, z)
         }
-        recorder->dispatch(kernels.layout(), push, groups);
+        recorder->commands().dispatch(kernels.layout(), push, groups);
       }
 }
 
@@ -336,14 +346,23 @@ Status VulkanDevice::prepare(const LaunchCall &call, VkDescriptorSet set, uint32
   if (std::exchange(prepared[static_cast<size_t>(call.kernel)][call.fewRows ? 1 : 0], true))
     return {};
   progress.begin();
-  Status run = preparer->begin();
-  if (run) {
-    preparer->bind(kernels.pipeline(call.kernel, call.fewRows), kernels.layout(), set, block);
-    preparer->dispatch(kernels.layout(), push, {0, 0, 0});
-    run = preparer->run();
-  }
+  preparer->begin();
+  preparer->commands().bind(
+      {kernels.pipeline(call.kernel, call.fewRows), kernels.layout(), set, block}, {});
+  preparer->commands().dispatch(kernels.layout(), push, {0, 0, 0});
+  Status run = preparer->run();
   progress.end();
   return run;
+}
+
+/// Sets the accesses of a launch to planned memory or its copies. Kernels only read weights, and
+/// what they read past the end of a buffer has no effect.
+void VulkanDevice::placeAccesses(const LaunchCall &call, const Window &memoryWindow) {
+  const std::vector<KernelArgument> &arguments = program.kernels[call.kernel].arguments;
+  accesses.clear();
+  for (size_t i = 0; i < call.arguments.size(); ++i)
+    if (const LaunchAddress &argument = call.arguments[i]; !argument.weight)
+      accesses.push_back({memoryWindow.buffer, offsets[i], argument.bytes, arguments[i].written});
 }
 
 Status VulkanDevice::launchOn(const LaunchCall &call, const Window &memoryWindow,
@@ -354,7 +373,9 @@ Status VulkanDevice::launchOn(const LaunchCall &call, const Window &memoryWindow
   if (takesArgumentBlock(push.size() - vulkanGridWords))
     block = HEDDLE_TRY(moveToBlock());
   HEDDLE_TRY(prepare(call, set, block));
-  recorder->bind(kernels.pipeline(call.kernel, call.fewRows), kernels.layout(), set, block);
+  placeAccesses(call, memoryWindow);
+  recorder->commands().bind(
+      {kernels.pipeline(call.kernel, call.fewRows), kernels.layout(), set, block}, accesses);
   dispatchAll(gridOf(call, part));
   return {};
 }

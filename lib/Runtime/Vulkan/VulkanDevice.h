@@ -32,8 +32,12 @@ public:
   Status launch(const LaunchCall &call, std::span<const LaunchCall> then) override;
   Status download(MemoryRange range) override;
   Status finish() override;
-  void keepTime() override { recorder->keepTime(); }
-  std::optional<double> seconds() const override { return recorder->seconds(); }
+  bool keepTimes() override { return keepsTimes = recorder->keepTimes(); }
+  void stamp() override { recorder->stamp(); }
+  std::span<const double> intervals() const override { return recorder->intervals(); }
+  std::optional<CallTime> callTime() const override {
+    return keepsTimes ? std::optional(recorder->callTime()) : std::nullopt;
+  }
   void observe(PhaseObserver observer) override {
     progress = {std::move(observer), kernels.count()};
   }
@@ -87,6 +91,8 @@ private:
   Status restart();
   Expected<uint32_t> moveToBlock();
   void dispatchAll(const GridPart &grid);
+  void placeAccesses(const LaunchCall &call, const Window &memory);
+  void forgetBuffers();
 
   const LogicalDevice &device;
   const KernelPipelines &kernels;
@@ -104,6 +110,8 @@ private:
   std::vector<MemoryBuffer> staging;
   int64_t stagingUsed = 0; ///< bytes used of the last staging buffer
   std::vector<Staged> downloads;
+  bool keepsTimes = false;
+  std::vector<Access> accesses; ///< of a launch; a member to keep its memory
   std::vector<uint32_t> push;   ///< push constants of a launch; a member to keep its memory
   std::vector<int64_t> offsets; ///< offsets of a launch's arguments in their buffers, in bytes; a
                                 ///< member to keep its memory

@@ -11,6 +11,7 @@
 // are bytes and multiples of 16; buffers start at multiples of 256.
 #pragma once
 
+#include "heddle/Runtime/Session.h"
 #include "heddle/Support/Program.h"
 
 #include <cstddef>
@@ -93,10 +94,15 @@ public:
   virtual void observe(PhaseObserver /*observer*/) {}
   /// Seconds spent in compiling kernels at their first launch so far.
   virtual double preparationSeconds() const { return 0; }
-  /// Makes the device time its calls by its own clock, if it has one.
-  virtual void keepTime() {}
-  /// Seconds from the first to the last command of the last finished call; none without a clock.
-  virtual std::optional<double> seconds() const { return std::nullopt; }
+  /// Makes the device time later calls by its own clock; false if it has none.
+  virtual bool keepTimes() { return false; }
+  /// Ends an interval of the call, whose first interval begins with it. Has no effect unless times
+  /// are kept.
+  virtual void stamp() {}
+  /// Seconds of the intervals of the last finished call.
+  virtual std::span<const double> intervals() const { return {}; }
+  /// Times of the last finished call; none without a clock.
+  virtual std::optional<CallTime> callTime() const { return std::nullopt; }
   /// Bytes of a range that was requested before finish.
   virtual std::span<const std::byte> downloaded(MemoryRange range) const = 0;
 };

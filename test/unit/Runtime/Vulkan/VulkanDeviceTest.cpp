@@ -129,7 +129,7 @@ static std::string runWith(const std::function<void(VolkDeviceTable &)> &change)
   const VolkDeviceTable intact = table;
   auto recorder = vulkan::CommandRecorder::create(**device);
   EXPECT_TRUE(recorder) << recorder.error().message;
-  EXPECT_TRUE((*recorder)->begin());
+  (*recorder)->begin();
   change(table);
   Status status = (*recorder)->run();
   table = intact;
