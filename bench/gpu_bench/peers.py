@@ -2,12 +2,13 @@
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 """PyTorch on CUDA: cuBLAS, its attention, BERT's and Llama's layers. A JSON request a line, a JSON answer a line.
 
-Times are those of CUDA events around calls that are replayed from a graph, the median of the rounds: no launch from Python is
-part of them. Without PyTorch or CUDA the first line says so.
+Each call runs eagerly, as a replayed graph, and compiled (`torch.compile`). `ms` is the time of CUDA events around calls back to back, `call`
+that of the host's clock around one call and its synchronization; both are medians of the rounds. Without PyTorch or CUDA the first line says so.
 """
 import json
 import statistics
 import sys
+import time
 
 try:
     import torch
@@ -18,8 +19,8 @@ except ImportError as missing:
 CALLS = 5  # of a round
 
 
-def times(call, rounds):
-    """Milliseconds of a call."""
+def replayed(call):
+    """The call as a graph."""
     side = torch.cuda.Stream()
     with torch.cuda.stream(side):
         for _ in range(3):
@@ -28,16 +29,28 @@ def times(call, rounds):
     graph = torch.cuda.CUDAGraph()
     with torch.cuda.graph(graph):
         call()
-    found = []
+    return graph.replay
+
+
+def times(call, rounds):
+    """Milliseconds of a call: of several back to back by the device's clock, and of one by the host's."""
+    for _ in range(3):  # compilation, and the first use of memory
+        call()
+    torch.cuda.synchronize()
+    device, host = [], []
     for _ in range(rounds):
         begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
         begin.record()
         for _ in range(CALLS):
-            graph.replay()
+            call()
         end.record()
         end.synchronize()
-        found.append(begin.elapsed_time(end) / CALLS)
-    return statistics.median(found)
+        device.append(begin.elapsed_time(end) / CALLS)
+        start = time.perf_counter()
+        call()
+        torch.cuda.synchronize()
+        host.append((time.perf_counter() - start) * 1e3)
+    return {"ms": statistics.median(device), "call": statistics.median(host)}
 
 
 def rows(dtype, *shape, scale=1.0):
@@ -120,11 +133,18 @@ def answer(asked):
         name, dtype = "PyTorch bf16", torch.bfloat16
     else:
         name, dtype = "PyTorch", getattr(torch, TYPES[asked["dtype"]])
-    try:
-        with torch.no_grad():
-            return {"ms": {name: times(MAKERS[asked["kind"]](dtype, asked), asked["rounds"])}}
-    except RuntimeError as error:
-        return {"error": str(error).splitlines()[0]}
+    found, missing = {}, {}
+    with torch.no_grad():
+        try:
+            call = MAKERS[asked["kind"]](dtype, asked)
+        except RuntimeError as error:
+            return {"error": str(error).splitlines()[0]}
+        for way, form in (("eager", lambda: call), ("graph", lambda: replayed(call)), ("compiled", lambda: torch.compile(call))):
+            try:
+                found[f"{name} {way}"] = times(form(), asked["rounds"])
+            except Exception as error:  # pylint: disable=broad-except  # a compiler may be missing: the other ways remain
+                missing[f"{name} {way}"] = (str(error).splitlines() or [type(error).__name__])[0]
+    return {"times": found, "missing": missing}
 
 
 def main():

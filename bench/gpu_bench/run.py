@@ -5,9 +5,9 @@
 usage: run [--all] [--device=vulkan:N] [--vulkan-level=N] [--rounds=N] [--only=TEXT,…] [--json=FILE] [--tables=FILE]
 
 Without --all: one or two calls of each model, some minutes, once where the device is a processor. The folder is made by `bench/gpu --pack`; files
-of 5 GB are restored in it when they are first run. Times are the device's own
-(timestamps around each launch), summed over the launches of a call; `share` is that of the rates that loops reach on the device in
-the same run, each kernel's of its type's, and `peak` the rate of the call's type. A line a call; peers' times stand in the same line.
+of 5 GB are restored in it when they are first run. `ms` is a whole call on the device, from its first to its last command; `call` adds the host:
+binding, recording, submitting, waking. `share` is that of the rates that loops reach on the device in the same run, each kernel's of its type's, and
+`peak` the rate of the call's type. A line a call; peers stand in the same line, each with calls back to back and with one call by the host's clock.
 """
 import argparse
 import ctypes
@@ -101,16 +101,18 @@ def whole(model):
 
 
 def figures_of(text, dtype):
-    """Milliseconds, GFLOP/s and share of the peak of all kernels, and the type's peak and the copy's rate, from heddle-run's table."""
+    """Milliseconds of a call on the device and as a whole, GFLOP/s and share of the peak of all kernels, and the type's peak and the copy's
+    rate, from heddle-run's table. A device without a clock has the sum of its launches."""
     kernels = re.search(r"^all kernels +\d+ +([\d.]+) +\S+ +([\d.]+) +(\S+)", text, re.MULTILINE)
     head = re.search(r"^peak +(.*), memory copied at ([\d.]+) GB/s", text, re.MULTILINE)
-    if not kernels or not head:
+    call = re.search(r"^call +([\d.]+) ms [^;]*(?:; device ([\d.]+), host: (.*))?", text, re.MULTILINE)
+    if not kernels or not head or not call:
         return None
     # "30.1 GFLOP/s f32 (…), 50.6 int8 (…)": types that the device multiplies as f32 are not listed
     peaks = {name: float(rate) for rate, name in re.findall(r"([\d.]+)(?: GFLOP/s)? (\w+) \(", head[1])}
     peak = peaks.get(MULTIPLIED.get(dtype, dtype), peaks["f32"])
     share = None if kernels[3] == "-" else float(kernels[3].rstrip("%")) / 100
-    return {"ms": float(kernels[1]), "gflops": float(kernels[2]), "share": share, "peak": peak, "copy": float(head[2])}
+    return {"ms": float(call[2] or kernels[1]), "call": float(call[1]), "host": call[3] or "", "kernels": float(kernels[1]), "gflops": float(kernels[2]), "share": share, "peak": peak, "copy": float(head[2])}
 
 
 def heddle(model, call, options, variables):
@@ -156,13 +158,16 @@ class Peers:
         if "error" in answer:
             print(f"  peer: {answer['error']}")
             return {}
-        return answer["ms"]
+        for name, why in answer.get("missing", {}).items():
+            print(f"  peer: {name}: {why}")
+        return answer["times"]
 
 
 def line(name, figures, peers):
     share = "      -" if figures["share"] is None else f"{figures['share']:7.3f}"
-    beside = "  ".join(f"{peer} {ms:.4f} ms ({ms / figures['ms']:.2f} x)" for peer, ms in peers.items())
-    return f"{name:34} {figures['ms']:11.4f} {figures['gflops']:10.1f} {share} {figures['peak']:9.0f} {figures['copy']:7.0f}  {beside}".rstrip()
+    beside = "  ".join(f"{peer} {found['ms']:.4f} ms ({found['ms'] / figures['ms']:.2f} x), a call {found['call']:.4f} ({found['call'] / figures['call']:.2f} x)"
+                       for peer, found in peers.items())
+    return f"{name:34} {figures['ms']:11.4f} {figures['call']:11.4f} {figures['gflops']:10.1f} {share} {figures['peak']:9.0f} {figures['copy']:7.0f}  {beside}".rstrip()
 
 
 def main():
@@ -177,7 +182,7 @@ def main():
     peers = Peers()
     if "device" in peers.about:
         print(f"peers   {peers.about['device']}")
-    print(f"{'':34} {'ms':>11} {'GFLOP/s':>10} {'share':>7} {'peak':>9} {'GB/s':>7}  peers' times, and how many times Heddle's they are")
+    print(f"{'':34} {'ms':>11} {'call':>11} {'GFLOP/s':>10} {'share':>7} {'peak':>9} {'GB/s':>7}  peers' times, and how many times Heddle's they are")
     wanted, results = [part for part in options.only.split(",") if part], []
     for model in models:
         for call in model["calls"]:

@@ -228,6 +228,8 @@ public:
     return passed.count();
   }
 
+  /// Times of the last call, from the second round of a device with a clock on.
+  std::optional<CallTime> callTime() const { return session.callTime(); }
   const Function &last() const { return *functions.back(); }
   NamedInputs lastInputs() const { return inputsFrom(last(), given.back(), results); }
   const NamedTensors &lastOutputs() const { return outputs; }
@@ -283,7 +285,8 @@ private:
       figures.peaks[type].push_back(std::max(plain, own));
       figures.ways[type] = vulkan->wayOf(own > plain ? type : DType::F32);
     }
-    figures.reads.push_back(HEDDLE_TRY(vulkan->copy()));
+    figures.copies.push_back(HEDDLE_TRY(vulkan->copy()));
+    figures.reads.push_back(HEDDLE_TRY(vulkan->read()));
     return {};
   }
 
@@ -303,6 +306,8 @@ Expected<BenchFigures> measure(Rounds &rounds, const Program &program, const Ben
   for (int round = 0; round < command.rounds; ++round) {
     HEDDLE_TRY(probe.measure(program, figures));
     figures.calls.push_back(HEDDLE_TRY(rounds.run(nullptr)));
+    if (std::optional<CallTime> time = rounds.callTime())
+      figures.callTimes.push_back(*time);
     HEDDLE_TRY(rounds.run(&times));
     addRound(times, static_cast<size_t>(round), program, probe.isVulkan(), figures);
   }

@@ -74,6 +74,17 @@ std::string busyNote(const std::vector<Line> &lines) {
                   : "";
 }
 
+/// Where the time of a call went, by the clocks of device and host.
+std::string clockText(const std::optional<CallTime> &time) {
+  if (!time)
+    return "";
+  return formatted("; device %.4f, host: recording %.4f, submitting %.4f, waking %.4f; "
+                   "%lld barriers, %s",
+                   time->device * 1e3, time->recording * 1e3, time->submitting * 1e3,
+                   time->waking() * 1e3, static_cast<long long>(time->barriers),
+                   time->isReplayed ? "replayed" : "recorded");
+}
+
 std::string tableOf(const BenchFigures &figures) {
   const std::vector<Line> lines = linesOf(figures);
   const Line &all = lines.back();
@@ -82,7 +93,8 @@ std::string tableOf(const BenchFigures &figures) {
   for (const Line &line : lines)
     text += row(line, all.seconds);
   const double call = medianOf(figures.calls), least = static_cast<double>(figures.leastBytes);
-  text += formatted("\ncall     %.4f ms with binding and the copies at the boundary\n", call * 1e3);
+  text += formatted("\ncall     %.4f ms with binding and the copies at the boundary", call * 1e3) +
+          clockText(figures.callTime()) + "\n";
   text +=
       formatted("moved    %.2f MB by the kernels; inputs, weights and results once are %.2f MB: "
                 "%.2f times\n",
@@ -116,8 +128,10 @@ std::string headOf(const BenchSubject &subject, const BenchFigures &figures) {
     separator = ", ";
     unit = "";
   }
-  text += formatted(", memory %s at %.1f GB/s", subject.onVulkan ? "copied" : "read",
-                    medianOf(figures.reads) * 1e-9);
+  text += ", memory ";
+  if (!figures.copies.empty())
+    text += formatted("copied at %.1f GB/s, ", medianOf(figures.copies) * 1e-9);
+  text += formatted("read at %.1f GB/s", medianOf(figures.reads) * 1e-9);
   text += "\nfunction " + subject.function.name;
   for (const std::string &name : subject.function.dims)
     text += " " + name + "=" + std::to_string(subject.sizes.dims.at(name)) +
@@ -146,7 +160,33 @@ Json peaksOf(const BenchSubject &subject, const BenchFigures &figures) {
   return peaks;
 }
 
+/// Seconds of a call by the clocks of device and host; null without a device's clock.
+Json jsonOf(const std::optional<CallTime> &time) {
+  if (!time)
+    return {};
+  return {{"device_seconds", time->device},
+          {"recording_seconds", time->recording},
+          {"submitting_seconds", time->submitting},
+          {"waking_seconds", time->waking()},
+          {"barriers", time->barriers},
+          {"is_replayed", time->isReplayed}};
+}
+
 } // namespace
+
+std::optional<CallTime> BenchFigures::callTime() const {
+  if (callTimes.empty())
+    return std::nullopt;
+  CallTime medians = callTimes.back();
+  for (double CallTime::*part :
+       {&CallTime::device, &CallTime::recording, &CallTime::submitting, &CallTime::waiting}) {
+    std::vector<double> values;
+    for (const CallTime &time : callTimes)
+      values.push_back(time.*part);
+    medians.*part = medianOf(std::move(values));
+  }
+  return medians;
+}
 
 int threadsOf(const BenchCommand &command) {
   return command.threads > 0 ? command.threads : processorCount();
@@ -174,17 +214,20 @@ std::string benchJson(const BenchSubject &subject, const BenchFigures &figures) 
     kernels.push_back(jsonOf(lines[i], all.seconds));
   for (const std::string &name : subject.function.dims)
     dims[name] = subject.sizes.dims.at(name);
-  const Json report{{"device", subject.session.deviceText()},
-                    {"threads", subject.onVulkan ? Json() : Json(threadsOf(subject.command))},
-                    {"function", subject.function.name},
-                    {"dims", dims},
-                    {"rounds", subject.command.rounds},
-                    {"peaks", peaksOf(subject, figures)},
-                    {"memory_bytes_per_second", medianOf(figures.reads)},
-                    {"kernels", kernels},
-                    {"all", jsonOf(all, all.seconds)},
-                    {"call_seconds", medianOf(figures.calls)},
-                    {"least_bytes", figures.leastBytes}};
+  const Json report{
+      {"device", subject.session.deviceText()},
+      {"threads", subject.onVulkan ? Json() : Json(threadsOf(subject.command))},
+      {"function", subject.function.name},
+      {"dims", dims},
+      {"rounds", subject.command.rounds},
+      {"peaks", peaksOf(subject, figures)},
+      {"memory_bytes_per_second", medianOf(figures.reads)},
+      {"kernels", kernels},
+      {"all", jsonOf(all, all.seconds)},
+      {"copied_bytes_per_second", figures.copies.empty() ? Json() : Json(medianOf(figures.copies))},
+      {"call_seconds", medianOf(figures.calls)},
+      {"call", jsonOf(figures.callTime())},
+      {"least_bytes", figures.leastBytes}};
   return report.dump(-1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

@@ -29,9 +29,10 @@ struct KernelFigures {
 
 /// Measurements of a benchmark, one element per round.
 struct BenchFigures {
-  std::vector<KernelFigures> kernels;         ///< in order of first launch
-  std::vector<double> calls, launches, reads; ///< seconds of calls and of their launches; bytes per
-                                              ///< second read, or copied on Vulkan
+  std::vector<KernelFigures> kernels;  ///< in order of first launch
+  std::vector<double> calls, launches; ///< seconds of calls and of their launches
+  std::vector<double> reads, copies;   ///< bytes per second; copies on Vulkan only
+  std::vector<CallTime> callTimes;     ///< of devices with a clock
   /// Peak rates per type of operands, by round. Types that a Vulkan level multiplies as f32 have no
   /// entry; level 0 does so for all types.
   std::map<DType, std::vector<double>> peaks;
@@ -43,6 +44,8 @@ struct BenchFigures {
     auto at = peaks.find(peaks.contains(products) ? products : DType::F32);
     return at == peaks.end() ? 0 : medianOf(at->second);
   }
+  /// Medians of the calls' times; none without a clock. Counts are the last call's.
+  std::optional<CallTime> callTime() const;
 };
 
 /// The measured function and its environment.

@@ -10,7 +10,10 @@
 //   packed         i32 a[32] = x; for … a[j] = dot(a[j], c) + d[j], in bytes
 //   matrices       a = memory[half …], b = memory[half …], s[4] = j; for … s[j] = a b + s[j]
 //                  memory[group % half …] = sum of s
-//   copy           memory[half + x] = memory[x]
+//   copy           for (u < 4) memory[half + p(u)] = memory[p(u)]
+//   read           sum = 0; for (u < 16) sum += memory[p(u)]; memory[half + x] = sum
+//                  p(u) = x / lanes * lanes * (4 or 16) + u * lanes + x % lanes: neighboring
+//                  invocations have neighboring addresses, and all loads are in flight at once
 //
 // Each step of a chain uses the previous result, and the chains differ, so no compiler can remove
 // one.
@@ -26,6 +29,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <functional>
 #include <optional>
 
 namespace heddle {
@@ -37,12 +41,42 @@ using Ids = std::vector<uint32_t>;
 
 constexpr uint32_t lanes = 64, unrolled = 4;
 
-std::vector<uint32_t> copyWords() {
-  uint32_t half = 0;
-  ProbeShader s({.lanes = lanes}, [&](ProbeShader &head) { half = head.constant(probedHalf); });
-  uint32_t value = s.make(S::Load, s.vec4, {s.place(s.x)});
-  s.add(S::Store, {s.place(s.make(S::IAdd, s.number32, {s.x, half})), value});
+/// A shader whose invocations load `loads` vec4s each from the first half of the buffer. `store`
+/// stores them from vec4 `half` on; `at` are their places.
+std::vector<uint32_t> loadingWords(
+    uint32_t loads, uint32_t half,
+    const std::function<void(ProbeShader &, uint32_t half, const Ids &at, const Ids &values)>
+        &store) {
+  uint32_t second = 0, width = 0, group = 0;
+  Ids steps;
+  ProbeShader s({.lanes = lanes}, [&](ProbeShader &head) {
+    second = head.constant(half);
+    width = head.constant(lanes);
+    group = head.constant(lanes * loads);
+    for (uint32_t u = 0; u < loads; ++u)
+      steps.push_back(head.constant(u * lanes));
+  });
+  const uint32_t lane = s.make(S::UMod, s.number32, {s.x, width}),
+                 number = s.make(S::UDiv, s.number32, {s.x, width}),
+                 first = s.make(S::IAdd, s.number32,
+                                {s.make(S::IMul, s.number32, {number, group}), lane});
+  Ids at, values;
+  for (uint32_t step : steps)
+    at.push_back(s.make(S::IAdd, s.number32, {first, step}));
+  for (uint32_t place : at)
+    values.push_back(s.make(S::Load, s.vec4, {s.place(place)}));
+  store(s, second, at, values);
   return s.end();
+}
+
+void storeEach(ProbeShader &s, uint32_t half, const Ids &at, const Ids &values) {
+  for (size_t u = 0; u < at.size(); ++u)
+    s.add(S::Store, {s.place(s.make(S::IAdd, s.number32, {at[u], half})), values[u]});
+}
+
+void storeSum(ProbeShader &s, uint32_t half, const Ids &, const Ids &values) {
+  s.add(S::Store,
+        {s.place(s.make(S::IAdd, s.number32, {s.x, half})), s.sumOf(S::FAdd, s.vec4, values)});
 }
 
 ProbeCode multiplyAdds() {
@@ -222,13 +256,23 @@ Kernel ProbeKernel::kernel() const {
   return kernel;
 }
 
-ProbeKernel copyKernel() {
-  ProbeKernel kernel{"copy", {{.words = copyWords()}}};
+static ProbeKernel loadingKernel(std::string name, std::vector<uint32_t> words) {
+  ProbeKernel kernel{std::move(name), {{.words = std::move(words)}}};
   VulkanVariant &variant = kernel.codes.front().variant;
   variant.member = ArtifactWriter::vulkanMember(kernel.name);
   variant.workgroup[0] = lanes;
   return kernel;
 }
+
+ProbeKernel copyKernel(uint32_t half) {
+  return loadingKernel("copy", loadingWords(copyLoads, half, storeEach));
+}
+
+ProbeKernel readKernel(uint32_t half) {
+  return loadingKernel("read", loadingWords(readLoads, half, storeSum));
+}
+
+int64_t groupsOf(uint32_t half, uint32_t loads) { return half / lanes / loads; }
 
 Expected<ProbeKernel> multiplyKernel(DType type) {
   ProbeKernel kernel{std::string("multiply-") + toString(type), {}};

@@ -26,12 +26,17 @@ struct ProbeKernel {
   Kernel kernel() const;
 };
 
-/// Size in vec4s of half the buffer. Multiplying kernels write to the first half, from which the
-/// copy kernel copies to the second.
+/// Vec4s in the part of the buffer to which multiplying kernels write.
 inline constexpr uint32_t probedHalf = 64 * 32768;
-inline constexpr int64_t copyGroups = 32768;
+/// Vec4s that each invocation of the copying and the reading kernel loads.
+inline constexpr uint32_t copyLoads = 4, readLoads = 16;
 
-ProbeKernel copyKernel();
+/// A kernel that copies the first `half` vec4s of the buffer to the next ones.
+ProbeKernel copyKernel(uint32_t half = probedHalf);
+/// A kernel that reads the first `half` vec4s and writes the sums of readLoads of them each.
+ProbeKernel readKernel(uint32_t half = probedHalf);
+/// Workgroups of a kernel that loads `half` vec4s.
+int64_t groupsOf(uint32_t half, uint32_t loads);
 /// Returns a kernel that multiplies operands of `type`. f32 uses multiply-adds; so do other types
 /// on devices that support none of their variants.
 Expected<ProbeKernel> multiplyKernel(DType type);

@@ -13,8 +13,9 @@
 
 namespace heddle {
 
-static constexpr int64_t copiedBytes = int64_t{probedHalf} * 16;
-static constexpr int copyNumber = 0; ///< index of the copy kernel
+static constexpr int copyNumber = 0, readNumber = 1; ///< indices of the kernels that load
+/// Factor of the buffer's size on a GPU, whose caches may hold 64 MiB.
+static constexpr uint32_t largeFactor = 8;
 /// Limits of a measurement: sufficient seconds, maximum number of workgroups.
 static constexpr double enough = 0.004;
 static constexpr int64_t mostGroups = 65535;
@@ -33,23 +34,33 @@ Status VulkanProbe::load(int number, std::optional<int> level) {
       HEDDLE_TRY(writer.build("probe", [](std::span<std::byte>) { return Status(); })));
   code = HEDDLE_TRY(loadVulkanCode(*artifact, number, level));
   device = HEDDLE_TRY(code->createDevice(0));
-  HEDDLE_TRY(device->resize(2 * copiedBytes, 0));
+  HEDDLE_TRY(device->resize(int64_t{2} * half * 16, 0));
   device->keepTimes();
   return {};
+}
+
+/// Vec4s in half the buffer of a device.
+static uint32_t halfOf(const VulkanDeviceInfo &info) {
+  constexpr uint32_t large = largeFactor * probedHalf;
+  const bool fits = info.limits.storageRange / 16 >= int64_t{2} * large;
+  return info.isSoftware || !fits ? probedHalf : large;
 }
 
 Expected<VulkanProbe> VulkanProbe::create(int number, std::optional<int> level,
                                           const std::set<DType> &types) {
   VulkanProbe probe;
-  probe.kernels = {copyKernel()};
+  const std::vector<VulkanDeviceInfo> devices = HEDDLE_TRY(listVulkanDevices());
+  if (number < std::ssize(devices)) // another number is an error of load
+    probe.half = halfOf(devices[static_cast<size_t>(number)]);
+  probe.kernels = {copyKernel(probe.half), readKernel(probe.half)};
   std::vector<DType> all = {DType::F32};
   all.insert(all.end(), types.begin(), types.end());
   for (DType type : all)
     probe.kernels.push_back(HEDDLE_TRY(multiplyKernel(type)));
   HEDDLE_TRY(probe.load(number, level));
-  HEDDLE_TRY(probe.seconds(copyNumber, copyGroups)); // touches the whole memory
+  HEDDLE_TRY(probe.copy()); // touches the whole memory
   for (size_t i = 0; i < all.size(); ++i)
-    HEDDLE_TRY(probe.addRate(all[i], i + 1));
+    HEDDLE_TRY(probe.addRate(all[i], readNumber + 1 + i));
   return probe;
 }
 
@@ -79,7 +90,7 @@ std::vector<DType> VulkanProbe::ownTypes() const {
 }
 
 Expected<double> VulkanProbe::seconds(int kernel, int64_t count) {
-  const LaunchAddress memory{false, 0, 2 * copiedBytes};
+  const LaunchAddress memory{false, 0, int64_t{2} * half * 16};
   LaunchCall call{.kernel = kernel, .arguments = {&memory, 1}};
   call.grid[2] = count;
   auto start = std::chrono::steady_clock::now();
@@ -98,7 +109,12 @@ Expected<double> VulkanProbe::multiplyAdd(DType type) {
 }
 
 Expected<double> VulkanProbe::copy() {
-  return 2.0 * static_cast<double>(copiedBytes) / HEDDLE_TRY(seconds(copyNumber, copyGroups));
+  return 2.0 * half * 16 / HEDDLE_TRY(seconds(copyNumber, groupsOf(half, copyLoads)));
+}
+
+Expected<double> VulkanProbe::read() {
+  return (1 + 1.0 / readLoads) * half * 16 /
+         HEDDLE_TRY(seconds(readNumber, groupsOf(half, readLoads)));
 }
 
 } // namespace heddle

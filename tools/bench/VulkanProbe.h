@@ -29,8 +29,10 @@ public:
   Expected<double> multiplyAdd(DType type = DType::F32);
   /// Description of the multiplication: "packed products".
   const std::string &wayOf(DType type) const { return rates.at(type).code->way; }
-  /// Bytes per second, read and written.
+  /// Bytes per second, read and written, of a copy.
   Expected<double> copy();
+  /// Bytes per second, nearly all of them read.
+  Expected<double> read();
 
 private:
   Status load(int number, std::optional<int> level);
@@ -42,6 +44,7 @@ private:
     int kernel = 0;
     int64_t groups = 8; ///< enough for a few milliseconds
   };
+  uint32_t half = probedHalf; ///< vec4s in half the buffer
   std::vector<ProbeKernel> kernels;
   std::map<DType, Rate> rates;
   std::unique_ptr<Artifact> artifact; ///< must outlive `code`
