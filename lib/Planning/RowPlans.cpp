@@ -132,12 +132,40 @@ static bool storesPanels(const Question &q) {
                       [&](unsigned view) { return q.views.viewType(view).getPanel() != 0; });
 }
 
+/// Invocations of a workgroup whose rows are in registers, and columns of all its rows. Sums need
+/// the rows in workgroup memory, of which they take half.
+static constexpr int64_t wideWorkgroup = 256, wideColumns = 4096;
+
+/// Number of invocations that share a row of a tile and hold it in registers; 0: rows are walked.
+/// Each has a multiple of two or three vec4s.
+static int64_t invocationsOfRow(const Question &q, const RowTile &tile) {
+  constexpr int64_t least = 512, fewest = 32;
+  if (q.sizes.rowQuads == 1 || !tile.reduces || tile.largest || tile.columns < least ||
+      tile.columns > wideColumns)
+    return 0;
+  int64_t invocations = wideWorkgroup;
+  while (invocations >= fewest && tile.columns % (2 * 4 * invocations) != 0 &&
+         tile.columns % (3 * 4 * invocations) != 0)
+    invocations /= 2;
+  return invocations >= fewest ? invocations : 0;
+}
+
+static KernelPlan planWideRows(const Question &q, const RowTile &tile, int64_t across) {
+  int64_t rows = wideWorkgroup / across;
+  while (rows * tile.columns > wideColumns)
+    rows /= 2;
+  return {PlanAttr::get(q.context(), Mapping::WideRows, {rows, tile.columns}, {rows, across}),
+          "many invocations hold a row in registers, so that it is read once"};
+}
+
 KernelPlan planning::planRows(const Question &q, Root root) {
   const RowTile tile = tileOf(q, root);
   const std::array<int64_t, 2> sizes{tile.rows, tile.columns};
   if (q.isCpu())
     return {PlanAttr::get(q.context(), Mapping::CpuTiles, sizes),
             tile.reduces ? "a tile of rows is on a thread's stack" : "rows are copied in tiles"};
+  if (const int64_t across = invocationsOfRow(q, tile))
+    return planWideRows(q, tile, across);
   const int64_t columns = tile.largest ? tile.largest : tile.columns;
   int64_t down = 16, across = quadInvocations;
   std::string reason = "four invocations share a row";

@@ -54,9 +54,11 @@ protected:
 
 TEST_P(LevelBitsTest, Products) { expectProducts(141); }
 
-/// Number of features for which teams of invocations share a row's codes.
+/// Number of features for which teams of invocations share a row's codes, and for which many
+/// invocations hold a row.
 class LevelBitsOfCodesTest : public LevelBitsTest {};
 TEST_P(LevelBitsOfCodesTest, SharedRows) { expectProducts(320); }
+TEST_P(LevelBitsOfCodesTest, WideRows) { expectProducts(1536); }
 INSTANTIATE_TEST_SUITE_P(Formats, LevelBitsOfCodesTest, testing::Values("int8", "int4"),
                          targetName);
 
@@ -112,7 +114,8 @@ TEST_P(LevelBitsTest, Attention) {
     }
 }
 
-/// Norms of rows of `columns`, of which teams of invocations take parts if the size is divisible.
+/// Norms of rows of `columns`. Teams of invocations take parts of a row, or hold all of it, if the
+/// size is divisible.
 std::string norms(int64_t columns) {
   const std::string row = "tensor<?x" + std::to_string(columns) + "xf32>",
                     vector = "tensor<" + std::to_string(columns) + "xf32>";
@@ -125,7 +128,7 @@ std::string norms(int64_t columns) {
 }
 
 TEST_P(LevelBitsTest, Norms) {
-  for (int64_t columns : {144, 96, 768, 2048}) {
+  for (int64_t columns : {144, 96, 512, 640, 768, 1152, 2048, 4096}) {
     LinearModel weights(40, 140, columns);
     sessions.clear();
     higher = 0;

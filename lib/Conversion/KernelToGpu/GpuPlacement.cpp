@@ -48,6 +48,22 @@ static LogicalResult carriesNarrowTiles(kernel::FuncOp func) {
   return failure(walked.wasInterrupted());
 }
 
+/// Requires tiles whose columns divide among `across` invocations with whole vec4s, or of one
+/// column.
+static LogicalResult dividesColumns(kernel::FuncOp func, int64_t across) {
+  WalkResult walked = func.walk([&](Operation *op) {
+    for (Type type : op->getResultTypes())
+      if (auto tile = dyn_cast<RankedTensorType>(type);
+          tile && tile.getDimSize(1) > 1 && tile.getDimSize(1) % (kVec4 * across) != 0) {
+        op->emitOpError("expected tiles of a multiple of ")
+            << kVec4 * across << " columns for " << across << " invocations a row, found " << tile;
+        return WalkResult::interrupt();
+      }
+    return WalkResult::advance();
+  });
+  return failure(walked.wasInterrupted());
+}
+
 /// Plan of a kernel. A kernel without a plan is `blocked` with eight rows for each invocation, or
 /// `strided` with four invocations for each row.
 static PlanAttr planOf(kernel::FuncOp func, int64_t rows) {
@@ -84,6 +100,13 @@ FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func, const GpuTarget &t
     if (failed(carriesNarrowTiles(func)))
       return failure();
   }
+  if (placement.mapping == Mapping::WideRows) {
+    if (placement.ty != *rows || placement.tx % 16 != 0)
+      return func.emitOpError("expected a multiple of 16 invocations for each of ")
+             << *rows << " rows, found " << placement.ty << " x " << placement.tx;
+    if (failed(dividesColumns(func, placement.tx)))
+      return failure();
+  }
   if (*rows % placement.ty != 0)
     return func.emitOpError("expected rows of tiles to divide among ")
            << placement.ty << " invocations, found " << *rows;
@@ -101,6 +124,8 @@ std::unique_ptr<GpuMapping> GpuMapping::create(GpuEmitter &emitter) {
   switch (emitter.placement.mapping) {
   case Mapping::Strided:
     return makeStrided(emitter);
+  case Mapping::WideRows:
+    return makeWideRows(emitter);
   case Mapping::OwnRows:
     return makeOwnRows(emitter);
   case Mapping::SplitKeys: // one group has nothing to exchange

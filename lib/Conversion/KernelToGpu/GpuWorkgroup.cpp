@@ -47,8 +47,9 @@ LogicalResult GpuWorkgroup::stage(Value tile) {
   e.onlyIf(e.mapping->owns(type), [&] {
     for (int64_t row = 0; row < fragment->rows; ++row)
       for (int64_t j = 0; j < fragment->vectors; ++j) {
-        Value index = e.mapping->stagedPlace(vec4s, e.add(e.mapping->stagedRow(), e.constant(row)),
-                                             e.add(column, e.constant(j)));
+        Value index =
+            e.mapping->stagedPlace(vec4s, e.add(e.mapping->stagedRow(), e.constant(row)),
+                                   e.add(column, e.constant(e.mapping->columnOf(j) / e.width)));
         write(SharedArray::Tile, e.vec4Type(), e.mapping->stagedRows() * vec4s, index,
               fragment->at(row, j));
       }

@@ -96,8 +96,8 @@ private:
   void order(VkPipelineStageFlags stage, std::span<const Access> accesses);
 
   std::vector<Command> all;
-  std::vector<uint32_t> words;    ///< push constants of all dispatches
-  std::vector<Access> unordered;  ///< accesses since the last barrier
+  std::vector<uint32_t> words;     ///< push constants of all dispatches
+  std::vector<Access> unordered;   ///< accesses since the last barrier
   VkPipelineStageFlags stages = 0; ///< of the commands since the last barrier
   size_t barrierCount = 0, stampCount = 0;
 };

@@ -154,8 +154,22 @@ public:
   void placeInvocation() override;
 };
 
+//===--------------------------------------------------------------------===//
+// Lanes of a row's sum (Strided.cpp)
+//===--------------------------------------------------------------------===//
+
+/// Lanes of an invocation before its first column: of a sum, and of a maximum.
+mlir::Value zeroLanes(GpuEmitter &emitter);
+mlir::Value lowestLanes(GpuEmitter &emitter);
+/// Each lane of `vec4` in the invocation whose index in the subgroup is this one's xor `distance`.
+mlir::Value shuffledLanes(GpuEmitter &emitter, mlir::Value vec4, int64_t distance);
+/// Combines the lanes of four neighboring invocations by the first two steps of the tree. Addition
+/// commutes, so all four have the same result.
+mlir::Value exchangedLanes(GpuEmitter &emitter, kernel::ReduceKind kind, mlir::Value lanes);
+
 // Factories of the subclasses, each in the file of its name.
 std::unique_ptr<GpuMapping> makeStrided(GpuEmitter &emitter);
+std::unique_ptr<GpuMapping> makeWideRows(GpuEmitter &emitter);
 std::unique_ptr<GpuMapping> makeOwnRows(GpuEmitter &emitter);
 std::unique_ptr<GpuMapping> makeSplitKeys(GpuEmitter &emitter);
 std::unique_ptr<GpuMapping> makeMatrix(GpuEmitter &emitter);

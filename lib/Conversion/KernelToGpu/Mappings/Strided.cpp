@@ -58,7 +58,6 @@ public:
 private:
   Value accumulated(ReduceKind kind, Value lanes, Value own);
   Value exchanged(ReduceKind kind, Value lanes);
-  Value shuffled(Value vec4, int64_t distance);
   Value ofFirstGroup(ReduceKind kind, Value number);
 
   GpuEmitter &e;
@@ -80,15 +79,19 @@ int64_t Strided::vectorsOf(int64_t tileColumns) const {
 
 //===- Lanes --------------------------------------------------------------===//
 
+static Value splat(GpuEmitter &e, float number) {
+  return arith::ConstantOp::create(e.builder, e.loc, DenseElementsAttr::get(e.vec4Type(), number));
+}
+
+Value zeroLanes(GpuEmitter &emitter) { return splat(emitter, 0.0f); }
+Value lowestLanes(GpuEmitter &emitter) { return splat(emitter, kLowest); }
+
 /// Initial lanes: one vec4 for each row of each reduction.
 SmallVector<Value> LaneReductions::identities(ArrayRef<ReduceOp> reductions) {
   SmallVector<Value> lanes;
-  for (ReduceOp op : reductions) {
-    float identity = op.getKind() == ReduceKind::Max ? kLowest : 0.0f;
-    Value vec4 =
-        arith::ConstantOp::create(builder, loc, DenseElementsAttr::get(e.vec4Type(), identity));
-    lanes.append(e.shapeOf(op.getType()).rows, vec4);
-  }
+  for (ReduceOp op : reductions)
+    lanes.append(e.shapeOf(op.getType()).rows,
+                 op.getKind() == ReduceKind::Max ? lowestLanes(e) : zeroLanes(e));
   return lanes;
 }
 
@@ -99,11 +102,17 @@ static Value shuffledNumber(OpBuilder &builder, Location loc, Value number, Valu
                                                     number, distance);
 }
 
-Value LaneReductions::shuffled(Value vec4, int64_t distance) {
+Value shuffledLanes(GpuEmitter &e, Value vec4, int64_t distance) {
   SmallVector<Value> others;
   for (int64_t lane = 0; lane < e.width; ++lane)
-    others.push_back(shuffledNumber(builder, loc, e.extract(vec4, lane), e.constant(distance)));
+    others.push_back(shuffledNumber(e.builder, e.loc, e.extract(vec4, lane), e.constant(distance)));
   return e.vectorOf(others);
+}
+
+Value exchangedLanes(GpuEmitter &e, ReduceKind kind, Value lanes) {
+  for (int64_t distance = kLaneVectors / 2; distance > 0; distance /= 2)
+    lanes = e.combine(kind, lanes, shuffledLanes(e, lanes, distance));
+  return lanes;
 }
 
 /// Accumulates the next columns: `own`, and for sums the columns of the row's other groups after
@@ -113,18 +122,17 @@ Value LaneReductions::accumulated(ReduceKind kind, Value lanes, Value own) {
   lanes = e.combine(kind, lanes, own);
   if (kind == ReduceKind::Add)
     for (int64_t distance = kLaneVectors; distance < e.placement.tx; distance += kLaneVectors)
-      lanes = e.combine(kind, lanes, shuffled(own, distance));
+      lanes = e.combine(kind, lanes, shuffledLanes(e, own, distance));
   return lanes;
 }
 
-/// Reduces lanes across a row's invocations by the first two steps of the tree: invocations at
-/// distance two and one have lanes l + 8 and l + 4. Addition commutes, so both have the same sum.
-/// Maxima of groups are combined first.
+/// Reduces lanes across a row's invocations: invocations at distance two and one have lanes l + 8
+/// and l + 4. Maxima of groups are combined first.
 Value LaneReductions::exchanged(ReduceKind kind, Value lanes) {
-  int64_t distance = kind == ReduceKind::Max ? e.placement.tx / 2 : kLaneVectors / 2;
-  for (; distance > 0; distance /= 2)
-    lanes = e.combine(kind, lanes, shuffled(lanes, distance));
-  return lanes;
+  if (kind == ReduceKind::Max)
+    for (int64_t distance = e.placement.tx / 2; distance >= kLaneVectors; distance /= 2)
+      lanes = e.combine(kind, lanes, shuffledLanes(e, lanes, distance));
+  return exchangedLanes(e, kind, lanes);
 }
 
 /// Broadcasts the first group's sum to a row's invocations, which already share the maximum.

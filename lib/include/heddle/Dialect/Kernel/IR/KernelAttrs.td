@@ -49,7 +49,8 @@ def Kernel_Mapping : I32EnumAttr<"Mapping", "how a body maps onto a device", [
     I32EnumAttrCase<"OwnRows", 4, "own_rows">, I32EnumAttrCase<"SplitKeys", 5, "split_keys">,
     I32EnumAttrCase<"Staged", 6, "staged">, I32EnumAttrCase<"FewRows", 7, "few_rows">,
     I32EnumAttrCase<"Matrix", 8, "matrix">, I32EnumAttrCase<"MatrixFewRows", 9, "matrix_few_rows">,
-    I32EnumAttrCase<"MatrixAttention", 10, "matrix_attention">]> {
+    I32EnumAttrCase<"MatrixAttention", 10, "matrix_attention">,
+    I32EnumAttrCase<"WideRows", 11, "wide_rows">]> {
   let genSpecializedAttr = 0;
   let cppNamespace = "::heddle::kernel";
 }
@@ -65,6 +66,7 @@ def Kernel_PlanAttr : AttrDef<Kernel_Dialect, "Plan"> {
     | `cpu_tiles` | CPU | any ops | A thread processes a tile in fragments of rows and runs all ops on a fragment before the next one. Carried tiles are in registers. |
     | `cpu_strips` | CPU | a product over rows | The loops of the body enclose the loop over fragments of rows. Carried tiles are in memory. |
     | `strided` | GPU | no product | The invocations of a row take every n-th group of four columns. |
+    | `wide_rows` | GPU | no product | As `strided`, with a row in the registers of many invocations. |
     | `blocked` | GPU | products | An invocation takes a block of rows and columns and loads its own operands. |
     | `own_rows` | GPU | products over features and rows | An invocation takes whole rows. Invocations exchange no data. |
     | `split_keys` | GPU | products over features and rows | A tile is one row. Groups of invocations take chunks of its keys, and their results are merged in order. |
