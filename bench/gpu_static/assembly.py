@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 
 GCN = ("polaris10", "vega10")
-PAIRED = ("navi31", "gfx1100", "gfx1150")  # two f32 results a lane and cycle
+PAIRED = ("navi31", "gfx1100", "gfx1150", "gfx1201")  # two f32 results a lane and cycle
 
 # Instructions by what they do; the first pattern that fits counts.
 _MULTIPLY_ADD = re.compile(r"v_(dual_)?(pk_)?(fma|fmac|mad|mac)(mk|ak)?(_mix(lo|hi)?)?(_legacy)?_?(f16|f32)?(_e32|_e64)?$|v_dot[248]")
@@ -95,9 +95,9 @@ class Counter:
             c.cycles["lds"] += bytes_of(name) * self.lanes / (128 if gcn else 64)
         elif name.startswith(("s_load", "s_buffer_load")):
             c.smem += 1
-        elif name.startswith("s_waitcnt"):
+        elif name.startswith(("s_waitcnt", "s_wait_")):
             c.wait += 1
-        elif name.startswith("s_barrier"):
+        elif name.startswith("s_barrier") and "signal" not in name:  # RDNA4 signals, then waits
             c.barrier += 1
 
     def _vector(self, c, line, name):

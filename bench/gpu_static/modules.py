@@ -4,28 +4,35 @@
 import json
 import math
 import re
-import struct
 import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
-# Families with matrix units, of drivers that know them: the shape whose variants they run, in subgroups of so many lanes.
-MATRICES = {"navi31": ("16x16x16", 32), "gfx1150": ("16x16x16", 32)}
+# Families with matrix units, of drivers that know them: for each shape of a variant the operands that the driver multiplies so; and the subgroup's lanes.
+_AMD = ({"16x16x16": ("f16", "i8")}, 32)
+_NVIDIA = ({"16x16x16": ("f16",), "16x16x32": ("i8",)}, 32)
+MATRICES = {"navi31": _AMD, "gfx1150": _AMD, "gfx1201": ({"16x16x16": ("f16", "bf16", "i8")}, 32),
+            **{family: _NVIDIA for family in ("turing", "ampere", "ada", "blackwell")}}
 
 
 @dataclass(frozen=True)
 class Module:
-    """SPIR-V in a file; of a .heddle, `groups` are those of a launch for one row of one sequence."""
+    """SPIR-V in a file; of a .heddle, `groups` are those of a launch for one row of one sequence, and `operands` those of its matrices."""
     name: str
     file: Path
     groups: int | None = None
+    operands: frozenset = frozenset()
 
 
-def groups_of(archive):
-    """Workgroups by member, all sizes being 1: axes of a grid that go by a size have one then."""
+def variants_of(archive):
+    """Variants by member."""
     kernels = json.loads(archive.read("heddle.json"))["program"]["kernels"]
-    return {variant["member"]: math.prod(axis.get("count", 1) for axis in variant["grid"] if axis.get("scalar", -1) < 0)
-            for kernel in kernels for variant in kernel["vulkan"]}
+    return {variant["member"]: variant for kernel in kernels for variant in kernel["vulkan"]}
+
+
+def groups_of(variant):
+    """Workgroups where all sizes are 1: axes of a grid that go by a size have one then."""
+    return math.prod(axis.get("count", 1) for axis in variant["grid"] if axis.get("scalar", -1) < 0)
 
 
 def modules(path, folder):
@@ -34,7 +41,7 @@ def modules(path, folder):
         yield Module(path.stem, path)
         return
     with zipfile.ZipFile(path) as archive:
-        groups = groups_of(archive)
+        variants = variants_of(archive)
         for member in archive.namelist():
             found = re.fullmatch(r"vulkan/l([^/]+)/(.*)\.spv", member)
             if not found:
@@ -42,22 +49,30 @@ def modules(path, folder):
             name = found[2] + (f"@{found[1]}" if found[1] != "0" else "")
             file = Path(folder) / f"{path.stem}.{name}.spv"
             file.write_bytes(archive.read(member))
-            yield Module(f"{path.stem}/{name}", file, groups[member])
+            operands = frozenset(matrix["operands"] for matrix in variants[member]["matrices"])
+            yield Module(f"{path.stem}/{name}", file, groups_of(variants[member]), operands)
 
 
-def needs_bf16_matrices(file):
-    """Whether a module declares BFloat16CooperativeMatrixKHR: the drivers that compile without a GPU do not know it, and die."""
-    words = struct.unpack(f"<{file.stat().st_size // 4}I", file.read_bytes())
-    place = 5  # behind the header; capabilities come first
-    while place < len(words) and words[place] & 0xffff == 17:
-        if words[place + 1] == 5118:
-            return True
-        place += words[place] >> 16
-    return False
+def level_of(module):
+    """The level in a module's name: `kernel@2-16x16x16`; 0 without one."""
+    found = re.search(r"@(\d)", module.name)
+    return int(found[1]) if found else 0
+
+
+def best_of(parts):
+    """Of modules by subgroups, as `run_by` gives them, those of each kernel's highest level: a device runs no others."""
+    parts = list(parts)
+    highest = {}
+    for part, _ in parts:
+        for module in part:
+            name = module.name.split("@")[0]
+            highest[name] = max(highest.get(name, 0), level_of(module))
+    return [([module for module in part if level_of(module) == highest[module.name.split("@")[0]]], lanes) for part, lanes in parts]
 
 
 def run_by(family, found, newer, subgroup=None):
     """Of modules by their names those that a family runs in any subgroups, then, by a newer driver, those for its matrices; and subgroups."""
-    shape, lanes = MATRICES.get(family, (None, None)) if newer else (None, None)
+    shapes, lanes = MATRICES.get(family, ({}, None)) if newer else ({}, None)
     yield [module for module in found if "@2-" not in module.name], subgroup
-    yield [module for module in found if shape and module.name.endswith(f"@2-{shape}") and not needs_bf16_matrices(module.file)], lanes
+    yield [module for module in found if "@2-" in module.name and module.operands <= set(shapes.get(module.name.split("@2-")[1], ()))
+           and module.operands], lanes

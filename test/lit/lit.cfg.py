@@ -55,6 +55,12 @@ if shutil.which("clang-format-22"):
 if os.path.isfile("/usr/share/vulkan/icd.d/radeon_icd.x86_64.json"):
     config.available_features.add("amd-compiler")
 
+# Sid's drivers with stand-ins of their GPUs, where scripts/drivers unpacked them: %{sid}.
+sid = os.path.join(os.environ.get("HEDDLE_DRIVERS", "/tmp/heddle-drivers"), "sid")
+if os.path.isfile(os.path.join(sid, "with-shim")):
+    config.available_features.add("gpu-shims")
+    config.substitutions.append(("%{sid}", sid))
+
 # A machine without a Vulkan driver skips the tests that need one.
 drivers = os.environ.get("VK_DRIVER_FILES") or os.environ.get("VK_ICD_FILENAMES") or "/usr/share/vulkan/icd.d"
 if os.path.isfile(drivers) or (os.path.isdir(drivers) and os.listdir(drivers)):
