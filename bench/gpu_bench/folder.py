@@ -22,7 +22,7 @@ START = """#!/bin/sh
 PATH=${PATH:-/usr/local/bin:/usr/bin:/bin}
 export PATH
 command -v python3 > /dev/null || { echo "error: expected Python 3, found no python3 in $PATH" >&2; exit 1; }
-exec python3 "$(dirname "$0")/run.py" "$@"
+exec python3 "$(dirname "$0")/{program}" "$@"
 """
 
 
@@ -44,23 +44,30 @@ def write_weights(path, tensors):
         file.write(struct.pack("<Q", len(text)) + text)
         for shape in tensors.values():
             piece = array.array("f", (draw.gauss(0, shape[1] ** -0.5) for _ in range(1 << 16))).tobytes()
-            file.write(piece * (4 * shape[0] * shape[1] // len(piece)))
+            size = 4 * shape[0] * shape[1]
+            file.write(piece * (size // len(piece)) + piece[:size % len(piece)])
 
 
-def compile_model(model, heddle, work, to):
-    """The cut file in `to`, and what restores it."""
+def compile_file(model, heddle, work, plan=""):
+    """The compiled file, with other blocks of products if `plan` names some."""
     source, file = work / f"{model.name}{model.suffix}", work / f"{model.name}.heddle"
     source.write_text(model.text, encoding="utf-8")
     command = [str(heddle), "compile", str(source), "-o", str(file), "--target=vulkan", f"--dtype={model.dtype}"]
     if model.tensors:
         write_weights(work / "weights.safetensors", model.tensors)
         command.append(f"--weights={work / 'weights.safetensors'}")
-    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "HEDDLE_PLAN_ROWS": plan})
     if ran.returncode:
-        raise Failure(f"{model.name}: {ran.stderr.strip().splitlines()[-1]}")
-    holes = pack.cut(file, to / f"{model.name}.cut")
+        raise Failure(f"{model.name}{' with ' if plan else ''}{plan}: {ran.stderr.strip().splitlines()[-1]}")
+    return file
+
+
+def cut_model(model, heddle, work, to, plan=""):
+    """Writes the cut file `to` and gives what restores it."""
+    file = compile_file(model, heddle, work, plan)
+    holes = pack.cut(file, to)
     file.unlink()
-    return {**model.told(), "holes": holes}
+    return holes
 
 
 def libraries(program):
@@ -78,33 +85,45 @@ def bytes_in(folder):
     return sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
 
 
-def make(folder, build, only):
-    """Fills an empty folder; only models whose name contains one of `only`, where any are named."""
-    heddle, runner = build / "bin" / "heddle", build / "bin" / "heddle-run"
-    for program in (heddle, runner):
+def begin(folder, programs, folders):
+    """Makes the folders in an empty one."""
+    for program in programs:
         if not program.exists():
             raise Failure(f"--build: expected {program}, found none")
     if folder.exists() and any(folder.iterdir()):
         raise Failure(f"--pack: expected an empty folder, found files in {folder}")
-    to, work = folder / "models", folder / "work"
-    for path in (to, work):
+    for path in folders:
         path.mkdir(parents=True)
-    chosen = [model for model in models.all_models() if not only or any(part in call.name for part in only for call in model.calls)]
-    if not chosen:
-        raise Failure(f"--only: expected part of a call's name, found '{','.join(only)}'")
-    told = [compile_model(model, heddle, work, to) for model in chosen]
-    shutil.rmtree(work)
-    (folder / "models.json").write_text(json.dumps(told), encoding="utf-8")
+
+
+def copy_programs(folder, programs, scripts, name):
+    """Copies programs with their libraries, and scripts of which `name` starts the first."""
+    placed = {path: place for program in programs for path, place in libraries(program)}
     with zipfile.ZipFile(folder / "lib.zip", "w", zipfile.ZIP_DEFLATED, compresslevel=9) as archive:
-        for path, place in libraries(runner):
+        for path, place in placed.items():
             archive.write(path, f"{place}/{path.name}")
-    shutil.copy(runner, folder / "heddle-run")
-    subprocess.run(["strip", str(folder / "heddle-run")], check=False)
-    for name in ("run.py", "peers.py", "pack.py"):
-        shutil.copy(HERE / name, folder / name)
-    start = folder / "run"
-    start.write_text(START, encoding="utf-8")
+    for program in programs:
+        shutil.copy(program, folder / program.name)
+        subprocess.run(["strip", str(folder / program.name)], check=False)
+    for script in scripts:
+        shutil.copy(HERE / script, folder / script)
+    start = folder / name
+    start.write_text(START.replace("{program}", scripts[0]), encoding="utf-8")
     start.chmod(0o755)
     if bytes_in(folder) > MOST:
         most = max((path for path in folder.rglob("*") if path.is_file()), key=lambda path: path.stat().st_size)
         raise Failure(f"{folder}: expected at most {MOST >> 20} MiB, found {bytes_in(folder) / 2**20:.1f}, {most.stat().st_size / 2**20:.1f} of them in {most.name}")
+
+
+def make(folder, build, only):
+    """Fills an empty folder; only models whose name contains one of `only`, where any are named."""
+    heddle, runner = build / "bin" / "heddle", build / "bin" / "heddle-run"
+    to, work = folder / "models", folder / "work"
+    begin(folder, (heddle, runner), (to, work))
+    chosen = [model for model in models.all_models() if not only or any(part in call.name for part in only for call in model.calls)]
+    if not chosen:
+        raise Failure(f"--only: expected part of a call's name, found '{','.join(only)}'")
+    told = [{**model.told(), "holes": cut_model(model, heddle, work, to / f"{model.name}.cut")} for model in chosen]
+    shutil.rmtree(work)
+    (folder / "models.json").write_text(json.dumps(told), encoding="utf-8")
+    copy_programs(folder, [runner], ("run.py", "peers.py", "pack.py"), "run")

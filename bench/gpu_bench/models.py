@@ -6,9 +6,9 @@ from dataclasses import asdict, dataclass, field
 
 SIZE = 4096  # of a product's weight, both ways
 HEADS = {64: 32, 128: 16}  # heads of attention, by their size
-LINEAR = """func.func @main(%x: tensor<?x{n}xf32> {{transformer.name = "x", transformer.dims = ["M", {n}]}}) -> (tensor<?x{n}xf32> {{transformer.name = "y"}}) {{
-  %w = transformer.weight "w" : tensor<{n}x{n}xf32>
-  %y = transformer.linear %x, %w : (tensor<?x{n}xf32>, tensor<{n}x{n}xf32>) -> tensor<?x{n}xf32>
+LINEAR = """func.func @main(%x: tensor<?x{k}xf32> {{transformer.name = "x", transformer.dims = ["M", {k}]}}) -> (tensor<?x{n}xf32> {{transformer.name = "y"}}) {{
+  %w = transformer.weight "w" : tensor<{n}x{k}xf32>
+  %y = transformer.linear %x, %w : (tensor<?x{k}xf32>, tensor<{n}x{k}xf32>) -> tensor<?x{n}xf32>
   return %y : tensor<?x{n}xf32>
 }}
 """
@@ -45,7 +45,17 @@ class Model:
 def product(dtype):
     calls = tuple(Call(f"product.{dtype}.{m}x{SIZE}x{SIZE}", "main", {"M": m}, {"kind": "product", "m": m, "n": SIZE, "k": SIZE}, m in (1, 2048))
                   for m in (1, 8, 128, 512, 2048))
-    return Model(f"product.{dtype}", dtype, LINEAR.format(n=SIZE), tensors={"w": (SIZE, SIZE)}, calls=calls)
+    return Model(f"product.{dtype}", dtype, LINEAR.format(n=SIZE, k=SIZE), tensors={"w": (SIZE, SIZE)}, calls=calls)
+
+
+def is_product(model):
+    return bool(model.tensors)
+
+
+def small(model, features):
+    """A product with fewer features, for checks; its columns are many enough for wide tiles."""
+    columns = 2304
+    return Model(f"small.{model.name}", model.dtype, LINEAR.format(n=columns, k=features), tensors={"w": (columns, features)})
 
 
 def attention(dtype, size):

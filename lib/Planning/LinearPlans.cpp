@@ -189,7 +189,7 @@ KernelPlan planning::planStaged(const Question &q, const Products &products,
                                 ArrayRef<int64_t> tile) {
   const Mapping mapping = q.sizes.multipliesMatrices ? Mapping::Matrix : Mapping::Staged;
   const int64_t most = *llvm::max_element(tile.drop_front());
-  const ProductRow &row = productRow(caseOf(products, mapping, most));
+  const ProductRow row = productRow(caseOf(products, mapping, most));
   int64_t block = row.block;
   if (const MatrixShape *shape = q.gpu->matrixOf(products.format->rows, products.format->weights))
     block = std::max(block, row.matrixSteps * shape->k / formatOf(shape->operands).perWord);
@@ -206,7 +206,7 @@ static KernelPlan planFewRows(const LinearQuestion &q, const Products &products,
   ProductCase product = caseOf(products, mapping, *llvm::max_element(tile.drop_front()));
   product.isNarrow = q.columns() <= fewColumns && !product.hasSeveral;
   product.isRounded |= formatOf(products.format->rows).isCode();
-  const ProductRow &row = productRow(product);
+  const ProductRow row = productRow(product);
   constexpr int64_t across = 16;
   return {PlanAttr::get(q.context(), mapping, tile, {products.rows, across}, row.block, row.ahead),
           reasonOf(row)};

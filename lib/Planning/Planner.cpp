@@ -3,6 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 
 #include "Plans.h"
+#include "ProductRows.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -21,6 +22,8 @@ FailureOr<KernelPlans> heddle::planKernel(kernel::DefOp def, const GpuTarget *gp
     return def.emitOpError("expected a root, found none");
   if (!def.getScalars())
     return def.emitOpError("expected scalars and layouts, found none; run outline-kernels first");
+  if (Status known = checkPlanRows(); !known)
+    return def.emitOpError(known.error().message);
   const DefinitionViews views(def);
   const Question question{views, gpu, gpu ? gpu->tiles : cpuTiles};
   switch (*root) {

@@ -4,6 +4,11 @@
 
 #include "ProductRows.h"
 
+#include "heddle/Support/Try.h"
+
+#include <bit>
+#include <cstdlib>
+
 using namespace heddle;
 using namespace heddle::planning;
 using kernel::Mapping;
@@ -59,8 +64,69 @@ bool ProductRow::holdsFor(const ProductCase &product) const {
          holds(hasSeveral, product.hasSeveral);
 }
 
-const ProductRow &planning::productRow(const ProductCase &product) {
+//===- Experiments -------------------------------------------------------===//
+
+namespace {
+/// A block, and blocks ahead, in place of those of the table.
+struct Experiment {
+  Mapping mapping;
+  std::optional<bool> isNarrow;
+  int64_t block, ahead;
+};
+} // namespace
+
+static constexpr const char *variable = "HEDDLE_PLAN_ROWS";
+
+/// Parses `matrix/wide=32,2`. Blocks are powers of two, so that whole matrices and groups divide
+/// them; longer ones exceed the workgroup memory.
+static Expected<Experiment> parsed(llvm::StringRef text) {
+  auto [name, numbers] = text.split('=');
+  auto [mapping, width] = name.split('/');
+  auto [block, ahead] = numbers.split(',');
+  Experiment made{};
+  std::optional<Mapping> found = kernel::symbolizeMapping(mapping);
+  const bool isWidth = width.empty() || width == "narrow" || width == "wide";
+  if (!found || !kernel::stages(*found) || !isWidth || block.getAsInteger(10, made.block) ||
+      ahead.getAsInteger(10, made.ahead) || made.block < 8 || made.block > 512 ||
+      !std::has_single_bit(static_cast<uint64_t>(made.block)) || made.ahead < 1 || made.ahead > 4)
+    return usageError(std::string(variable) +
+                      ": expected MAPPING[/narrow or /wide]=BLOCK,AHEAD with a mapping that stages "
+                      "products, a power of two from 8 to 512 and 1 to 4, found '" +
+                      text.str() + "'");
+  made.mapping = *found;
+  if (!width.empty())
+    made.isNarrow = width == "narrow";
+  return made;
+}
+
+static Expected<std::vector<Experiment>> experiments() {
+  const char *set = std::getenv(variable);
+  std::vector<Experiment> all;
+  for (llvm::StringRef part : llvm::split(llvm::StringRef(set ? set : ""), ';'))
+    if (!part.empty())
+      all.push_back(HEDDLE_TRY(parsed(part)));
+  return all;
+}
+
+Status planning::checkPlanRows() {
+  HEDDLE_TRY(experiments());
+  return {};
+}
+
+ProductRow planning::productRow(const ProductCase &product) {
   const auto *row = llvm::find_if(rows, [&](const ProductRow &r) { return r.holdsFor(product); });
   assert(row != std::end(rows) && "each mapping that stages products has a row for either case");
-  return *row;
+  ProductRow chosen = *row;
+  const Expected<std::vector<Experiment>> all = experiments();
+  assert(all && "checkPlanRows precedes");
+  for (const Experiment &experiment : *all)
+    if (experiment.mapping == product.mapping &&
+        experiment.isNarrow.value_or(product.isNarrow) == product.isNarrow) {
+      chosen.block = experiment.block;
+      chosen.ahead = experiment.ahead;
+      chosen.matrixSteps = 0;
+      chosen.reason = "an experiment";
+      chosen.bench = variable;
+    }
+  return chosen;
 }

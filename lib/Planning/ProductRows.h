@@ -7,6 +7,7 @@
 #pragma once
 
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Support/Error.h"
 
 #include <optional>
 
@@ -40,7 +41,10 @@ struct ProductRow {
 };
 
 /// The first row that holds. Every case of the mappings staged, few_rows, matrix and
-/// matrix_few_rows has one.
-const ProductRow &productRow(const ProductCase &product);
+/// matrix_few_rows has one. HEDDLE_PLAN_ROWS replaces its block and the blocks ahead, for
+/// experiments: `matrix/wide=32,2;matrix_few_rows=128,1` (bench/gpu-lab). Results keep their bits.
+ProductRow productRow(const ProductCase &product);
+/// A usage error if HEDDLE_PLAN_ROWS is set to something else.
+Status checkPlanRows();
 
 } // namespace heddle::planning
