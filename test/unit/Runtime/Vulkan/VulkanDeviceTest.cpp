@@ -391,6 +391,25 @@ TEST_F(VulkanTest, EachLaunchHasItsOwnBlockOfWords) {
   }
 }
 
+TEST_F(VulkanTest, ADeviceThatIsLostBetweenThePartsOfACall) {
+  int failed = 0;
+  for (int submission = 1; submission <= 6;
+       ++submission) { // of kernels' first launches, then parts
+    ScopedVariable mask("HEDDLE_VULKAN_LIMITS", "lost=" + std::to_string(submission));
+    auto session = Session::fromArtifact(toyArtifact(wideProgram(200)), {.device = "vulkan"});
+    ASSERT_TRUE(session) << session.error().message;
+    for (int call = 0; call < 2; ++call) {
+      auto outputs = session->run("wide", {{"x", counting({1, 3, 20}, 1, 0)}});
+      failed += !outputs;
+      if (!outputs)
+        EXPECT_EQ(outputs.error().message, "vulkan: running kernels: the device was lost");
+      else
+        EXPECT_EQ((*outputs)["y"].values<float>()[0], 202);
+    }
+  }
+  EXPECT_GT(failed, 6); // later submissions are lost too
+}
+
 /// The files of the cache folder under `home` after `code` was compiled on a driver that stores
 /// `size` bytes. The real driver may store none.
 static std::vector<std::filesystem::path> filesAfterSaving(const std::filesystem::path &home,
