@@ -9,6 +9,7 @@
 #include "heddle/Support/OutputFile.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
+#include "heddle/Training/Checkpoint.h"
 #include "heddle/Training/StoredTensors.h"
 
 #include <nlohmann/json.hpp>

@@ -6,6 +6,7 @@
 
 #include "heddle/Generation/TextDecoder.h"
 #include "heddle/Support/Try.h"
+#include "heddle/Training/Checkpoint.h"
 #include "heddle/Training/Initial.h"
 
 #include <algorithm>

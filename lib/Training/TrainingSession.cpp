@@ -10,6 +10,7 @@
 #include "heddle/Support/Artifact.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
+#include "heddle/Training/Checkpoint.h"
 #include "heddle/Training/StoredTensors.h"
 
 #include <algorithm>

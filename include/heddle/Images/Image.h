@@ -4,7 +4,8 @@
 //
 // Converts PNG and JPEG files to the inputs of a vision model, according to the
 // preprocessor_config.json of its folder. Resized pixels equal Pillow's, which the models' own
-// tools use: weights of 22 bits, rounded to 8 bits after the columns and after the rows.
+// tools use: weights of 22 bits, rounded to 8 bits after the columns and after the rows. Draws
+// frames with texts on an image, and encodes it as PNG.
 #pragma once
 
 #include "heddle/Support/Error.h"
@@ -12,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -75,5 +77,18 @@ private:
   std::optional<double> scale;                               ///< factor of each value
   std::optional<std::array<std::array<float, 3>, 2>> normal; ///< mean and deviation of channels
 };
+
+/// A frame and its text. Places are pixels from the upper left corner, and may be outside.
+struct DrawnBox {
+  std::array<double, 4> edges; ///< left, top, right, bottom
+  std::string text;            ///< ASCII; other characters are drawn as '?'
+  size_t color;                ///< number of the color, 0 to 7
+};
+
+/// Draws frames in order, each with its text above or inside.
+void drawBoxes(Image &image, std::span<const DrawnBox> boxes);
+
+/// The bytes of a PNG file.
+Expected<std::string> encodePng(const Image &image);
 
 } // namespace heddle

@@ -15,7 +15,6 @@
 #pragma once
 
 #include "heddle/Runtime/Session.h"
-#include "heddle/Training/Checkpoint.h"
 #include "heddle/Training/Rate.h"
 
 #include <memory>
@@ -23,6 +22,31 @@
 namespace heddle {
 
 struct StoredTensors;
+
+/// A tensor of the model.
+struct NamedShape {
+  std::string name;
+  std::vector<int64_t> shape;
+};
+
+/// Everything that determines the weights of a run. A checkpoint is resumed only by an equal run.
+struct RunIdentity {
+  std::string model;            ///< hash of the description without its weights (`hashText`)
+  std::string data, validation; ///< hashes of the examples (Data::hash); empty: no validation
+  Recipe recipe;
+  HEDDLE_FIELDS(0, model, data, validation, recipe)
+};
+
+/// The state of a run between two steps. Dropout and the order of examples are functions of seed
+/// and step, so they have no state.
+struct RunState {
+  int64_t step = 0;           ///< steps done
+  int64_t skipped = 0;        ///< steps of them without an update
+  std::optional<double> best; ///< best measure of the validation data
+  int64_t bestStep = 0;
+  RunIdentity identity;
+  HEDDLE_FIELDS(0, step, skipped, best, bestStep, identity)
+};
 
 /// Sum of the losses of a batch.
 struct LossSum {

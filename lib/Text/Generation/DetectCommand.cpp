@@ -6,7 +6,7 @@
 #include "EncoderTexts.h"
 
 #include "heddle/Generation/Detector.h"
-#include "heddle/Images/Drawing.h"
+#include "heddle/Images/Image.h"
 #include "heddle/Support/OutputFile.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"

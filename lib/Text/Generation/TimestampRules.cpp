@@ -1,7 +1,7 @@
 //===- TimestampRules.cpp - Order of timestamps -----------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "heddle/Generation/TimestampRules.h"
+#include "heddle/Generation/Decoding.h"
 
 #include "RowScores.h"
 

@@ -1,7 +1,7 @@
 //===- Transcript.cpp - Transcribed text with times -------------*- C++ -*-===//
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-#include "heddle/Generation/Transcript.h"
+#include "heddle/Generation/Transcriber.h"
 
 #include "heddle/Templates/Strings.h"
 

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Draws frames and texts of a small font, larger on large images.
-#include "heddle/Images/Drawing.h"
+#include "heddle/Images/Image.h"
 
 #include <algorithm>
 #include <cmath>

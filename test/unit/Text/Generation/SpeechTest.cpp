@@ -8,7 +8,7 @@
 
 #include "TokenRules.h"
 
-#include "heddle/Generation/Transcript.h"
+#include "heddle/Generation/Transcriber.h"
 #include "heddle/Support/Json.h"
 #include "heddle/Support/MappedBytes.h"
 

@@ -8,31 +8,12 @@
 // process leave the old one.
 #pragma once
 
-#include "heddle/Training/Recipe.h"
+#include "heddle/Training/TrainingSession.h"
 
 #include <functional>
 #include <span>
 
 namespace heddle {
-
-/// Everything that determines the weights of a run. A checkpoint is resumed only by an equal run.
-struct RunIdentity {
-  std::string model;            ///< hash of the description without its weights (`hashText`)
-  std::string data, validation; ///< hashes of the examples (Data::hash); empty: no validation
-  Recipe recipe;
-  HEDDLE_FIELDS(0, model, data, validation, recipe)
-};
-
-/// The state of a run between two steps. Dropout and the order of examples are functions of seed
-/// and step, so they have no state.
-struct RunState {
-  int64_t step = 0;           ///< steps done
-  int64_t skipped = 0;        ///< steps of them without an update
-  std::optional<double> best; ///< best measure of the validation data
-  int64_t bestStep = 0;
-  RunIdentity identity;
-  HEDDLE_FIELDS(0, step, skipped, best, bestStep, identity)
-};
 
 /// A hash as text of 16 digits.
 std::string hashText(uint64_t hash);
@@ -44,11 +25,6 @@ uint64_t hashOfBytes(std::string_view bytes);
 /// run whose rate does not depend on it. Errors begin with `place`.
 Status checkSameRun(const RunState &checkpoint, const RunIdentity &run, const std::string &place);
 
-/// A tensor of the model.
-struct NamedShape {
-  std::string name;
-  std::vector<int64_t> shape;
-};
 /// Reads or writes elements of tensor `tensor` (an index) from `first` on. Moment 0 is the weight.
 using ReadElements =
     std::function<Status(int moment, size_t tensor, int64_t first, std::span<float> out)>;
