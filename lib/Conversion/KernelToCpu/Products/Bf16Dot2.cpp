@@ -93,7 +93,8 @@ void Bf16Dot2::packRows(const TileMemory &packed, Value begin, Value end) {
     Value pair = loopOp.getInductionVar();
     for (auto [j, place] : llvm::enumerate(rowPlaces))
       e.storeAt(load(e.moved(place, e.mul(pair, 2 * step)), e.mul(pair, 2)), packed.base,
-                e.moved({e.mul(pair, packed.columns), 0}, Value(), j * width), packed.element);
+                e.moved({e.mul(pair, packed.columns), 0}, Value(), static_cast<int64_t>(j) * width),
+                packed.element);
   };
   loop(arith::ShRUIOp::create(builder, loc, begin, one), whole,
        [&](Address place, Value row) { return pairOfRows(place, step, row); });
@@ -101,12 +102,12 @@ void Bf16Dot2::packRows(const TileMemory &packed, Value begin, Value end) {
        [&](Address place, Value row) { return rowAsWords(place, row); });
 }
 
-Value Bf16Dot2::rowAsWords(Address place, Value row) {
+Value Bf16Dot2::rowAsWords(Address place, Value) {
   auto words = VectorType::get({width}, builder.getI32Type());
   return arith::ExtUIOp::create(builder, loc, words, e.loadVector(right(), place));
 }
 
-Value Bf16Dot2::pairOfRows(Address place, int64_t step, Value row) {
+Value Bf16Dot2::pairOfRows(Address place, int64_t step, Value) {
   Value low = e.loadVector(right(), place),
         high = e.loadVector(right(), e.moved(place, Value(), step));
   SmallVector<int64_t> lanes;
@@ -124,10 +125,14 @@ Value KeptAsBf16::rowAt(Address place, Value row) {
 }
 
 Value KeptAsBf16::rowAsWords(Address place, Value row) {
+  if (!op.convertsRight())
+    return Bf16Dot2::rowAsWords(place, row);
   return e.bf16Pairs(rowAt(place, row), e.zeroVector());
 }
 
 Value KeptAsBf16::pairOfRows(Address place, int64_t step, Value row) {
+  if (!op.convertsRight())
+    return Bf16Dot2::pairOfRows(place, step, row);
   return e.bf16Pairs(rowAt(place, row),
                      rowAt(e.moved(place, Value(), step), e.add(row, e.constant(1))));
 }

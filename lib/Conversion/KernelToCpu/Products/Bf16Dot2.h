@@ -49,7 +49,8 @@ protected:
   virtual mlir::Value pairOfRows(Address place, int64_t step, mlir::Value row);
 };
 
-/// Keys and values of another type than bf16. Over features, k counts pairs.
+/// Keys and values of another type than bf16. Over features, k counts pairs. Rows of B may also be
+/// bf16, for products that derive from this one.
 struct KeptAsBf16 : Bf16Dot2 {
   using Bf16Dot2::Bf16Dot2;
   static bool accepts(ProductOpInterface op, const CpuTarget &target) {

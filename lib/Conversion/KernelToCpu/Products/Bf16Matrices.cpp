@@ -66,15 +66,6 @@ private:
                               : 0;
   }
 
-  Value rowAsWords(Address place, Value row) override {
-    return op.convertsRight() ? KeptAsBf16::rowAsWords(place, row)
-                              : Bf16Dot2::rowAsWords(place, row);
-  }
-  Value pairOfRows(Address place, int64_t step, Value row) override {
-    return op.convertsRight() ? KeptAsBf16::pairOfRows(place, step, row)
-                              : Bf16Dot2::pairOfRows(place, step, row);
-  }
-
   /// B is packed before the row loops, where the unit reads it.
   std::optional<TileMemory> packedForm() override { return std::nullopt; }
   TileMemory placePacked() {
@@ -88,7 +79,7 @@ private:
   int64_t evenFeatures() { return (features() + 1) / 2 * 2; }
   void packKeys() {
     const TileMemory packed = placePacked();
-    const int64_t pairs = llvm::alignTo(features(), together()) / 2;
+    const auto pairs = static_cast<int64_t>(llvm::alignTo(features(), together())) / 2;
     const RowRange range = op.getRange();
     forVisited(range.from ? e.scalar(range.from) : e.constant(0), columnsInView(),
                [&](Value begin, Value end) {
@@ -224,4 +215,4 @@ CpuProduct::RowPart Bf16Matrices::sumRows(const Fragment &shape, const TileMemor
   };
 }
 
-const ProductStrategy heddle::kernel::bf16Matrices = strategyOf<Bf16Matrices>();
+constinit const ProductStrategy heddle::kernel::bf16Matrices = strategyOf<Bf16Matrices>();
