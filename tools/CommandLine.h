@@ -54,6 +54,11 @@ inline void addEmbedFlags(CLI::App &app, EmbedCommand &command) {
   addOutput(app, command.output, "FILE.npy",
             "write the vectors as a table of f32 with one row per text");
   app.add_option("--format", command.format, "format of lines: text (default) or jsonl");
+  app.add_option(
+         "--vectors", command.vectors,
+         "kind of vectors: dense, or sparse for the numbers that are not 0 (default: as the "
+         "model makes them)")
+      ->type_name("dense|sparse");
   app.add_flag("--images", command.run.images,
                "texts are paths of image files, for a model of texts and images such as CLIP");
   addPromptFlags(app, command.prompt);

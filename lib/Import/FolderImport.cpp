@@ -201,7 +201,16 @@ static Status addLabels(const Json &config, const std::string &path, const std::
 /// Adds the stages of modules.json that follow the model. Excluding a prompt from pooling does not
 /// change the pooling `last`. A pooling whose weights count rows from the beginning needs the whole
 /// text, so text commands refuse a prompt there.
-static void addModules(SentenceModules &modules, Json &description) {
+static Status addModules(SentenceModules &modules, const std::string &path, Json &description) {
+  if (modules.sparse) {
+    if (!description.contains("classifier"))
+      return inputError(path + ": model_type: expected a model with a head for masked words, whose "
+                               "logits SpladePooling reads, found none");
+    // The logarithm keeps the order of logits, so the largest is pooled before it. A sum is not.
+    if (!modules.sparse->sums)
+      description["classifier"]["pool"] = "max";
+    return {};
+  }
   Json &encoder = description["encoder"];
   if (!modules.pool.empty())
     encoder["pool"] = modules.pool;
@@ -217,6 +226,7 @@ static void addModules(SentenceModules &modules, Json &description) {
   if (!modules.promptIsPooled &&
       std::ranges::all_of(modules.pool, isOneOf({"cls", "mean", "mean-sqrt", "max", "last"})))
     encoder["pool-parts"] = true;
+  return {};
 }
 
 /// Returns whether `json` describes a model that gives one vector per token: it has neither pooling
@@ -414,7 +424,7 @@ static Expected<bool> addStages(FolderModel &source, const std::optional<TokenSc
   if (scores)
     scores->addTo(json);
   else if (source.hasStages())
-    addModules(*source.modules, json);
+    HEDDLE_TRY(addModules(*source.modules, configPath(source.folder), json));
   else
     return poolRows(source, options, architecture, json);
   return source.hasStages() && !scores;
@@ -443,6 +453,8 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
   HEDDLE_TRY(takeTraining(source, options));
   if (source.hasStages()) // the stages give vectors, whatever head was trained
     source.config.erase("architectures");
+  if (modules && modules->sparse)
+    source.config["architectures"] = Json::array({"ForMaskedLM"});
   Architecture architecture = HEDDLE_TRY(Architecture::load(folder, source.config, options.part));
   if (const auto &parts = architecture.joinedParts();
       !parts.empty() && !options.training && options.pool.empty())

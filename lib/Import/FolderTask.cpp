@@ -106,7 +106,7 @@ static Status addMaskToken(const std::string &folder, Description &description) 
 static Status addComparison(const Json &config, const std::string &path, Description &description) {
   const Json name = config.value("similarity_fn_name", Json());
   // Other words, such as maxsim, are for other kinds of models; cosine is the default.
-  if (name == "dot_score")
+  if (name == "dot_score" || (name.is_null() && description.facts.sparse))
     description.facts.similarity = Similarity::Dot;
   else if (name.is_string())
     parseWord(name.get_ref<const std::string &>(), description.facts.similarity);
@@ -115,13 +115,22 @@ static Status addComparison(const Json &config, const std::string &path, Descrip
     return inputError(path + ": truncate_dim: expected a number above 0, found " + shown(cut));
   if (!cut.is_null())
     description.facts.dimensions = cut.get<int64_t>();
+  if (std::optional<SparseFacts> &sparse = description.facts.sparse) {
+    const Json most = config.value("max_active_dims", Json());
+    if (!most.is_null() && (!most.is_number_integer() || most < 1))
+      return inputError(path + ": max_active_dims: expected a number above 0, found " +
+                        shown(most));
+    if (!most.is_null())
+      sparse->most = most.get<int64_t>();
+  }
   constexpr llvm::StringLiteral known[] = {"__version__",         "prompts",
                                            "default_prompt_name", "similarity_fn_name",
                                            "truncate_dim",        "model_type",
                                            "activation_fn",       "requirements",
                                            "model_card",          "keep_in_fp32_modules"};
   for (const auto &[key, value] : config.items())
-    if (!value.is_null() && !llvm::is_contained(known, llvm::StringRef(key)))
+    if (!value.is_null() && !llvm::is_contained(known, llvm::StringRef(key)) &&
+        !(description.facts.sparse && key == "max_active_dims"))
       description.warnings.push_back(path + ": expected only keys that Heddle knows, found " +
                                      quotedText(key) + ", which is not followed");
   return {};
@@ -145,6 +154,7 @@ static Status addPrompts(const std::string &folder, const SentenceModules &modul
                       shown(chosen));
   if (!chosen.is_null())
     description.facts.defaultPrompt = chosen.get<std::string>();
+  description.facts.sparse = modules.sparse;
   HEDDLE_TRY(addComparison(config, path, description));
   if (!modules.promptIsPooled)
     description.facts.promptIsPooled = false;

@@ -166,12 +166,29 @@ static Expected<LogitScore> scoreOf(const Json &config, const std::string &path)
   return score;
 }
 
+/// Reads a pooling of logits to a sparse vector.
+static Expected<SparseFacts> sparseOf(const Json &config, const std::string &path) {
+  const Json strategy = config.value("pooling_strategy", Json("max"));
+  if (strategy != "max" && strategy != "sum")
+    return inputError(path + ": pooling_strategy: expected max or sum, found " + shown(strategy));
+  const Json activation = config.value("activation_function", Json("relu"));
+  if (activation != "relu" && activation != "log1p_relu")
+    return inputError(path + ": activation_function: expected relu or log1p_relu, found " +
+                      shown(activation));
+  return SparseFacts{.sums = strategy == "sum", .logTwice = activation == "log1p_relu", .most = {}};
+}
+
 /// Adds one module after the model.
 static Status addModule(llvm::StringRef type, const std::string &folder, SentenceModules &modules,
                         std::vector<std::string> &files) {
   std::string path = configPath(folder);
-  if (modules.score)
-    return inputError("type: expected no module after LogitScore, found " + quotedText(type.str()));
+  if (modules.score || modules.sparse)
+    return inputError(std::string("type: expected no module after ") +
+                      (modules.score ? "LogitScore" : "SpladePooling") + ", found " +
+                      quotedText(type.str()));
+  if (type == "SpladePooling" && (!modules.pool.empty() || !modules.output.empty()))
+    return inputError("type: expected SpladePooling after the Transformer, found it after another "
+                      "module");
   if (type == "LogitScore") {
     if (!modules.pool.empty() || !modules.output.empty())
       return inputError("type: expected LogitScore after the Transformer, found it after another "
@@ -179,6 +196,13 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
     Json config = HEDDLE_TRY(readObject(path, files));
     warnOfOthers(config, path, {"true_token_id", "false_token_id", "module_input_name"}, modules);
     modules.score = HEDDLE_TRY(scoreOf(config, path));
+  } else if (type == "SpladePooling") {
+    Json config = HEDDLE_TRY(readObject(path, files));
+    warnOfOthers(config, path,
+                 {"pooling_strategy", "activation_function", "word_embedding_dimension",
+                  "embedding_dimension", "chunk_size"},
+                 modules);
+    modules.sparse = HEDDLE_TRY(sparseOf(config, path));
   } else if (type == "Normalize") {
     if (isThere(path)) {
       Json config = HEDDLE_TRY(readObject(path, files));
@@ -210,8 +234,8 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
       return inputError(path + ": include_prompt: expected true or false, found " + shown(prompt));
     modules.promptIsPooled = prompt == true;
   } else if (type != "Dropout") { // no effect at inference
-    return inputError("type: expected Transformer, Pooling, Dense, Normalize, LogitScore or "
-                      "Dropout, found " +
+    return inputError("type: expected Transformer, Pooling, Dense, Normalize, LogitScore, "
+                      "SpladePooling or Dropout, found " +
                       quotedText(type.str()) + ", which is not supported");
   }
   return {};
@@ -283,13 +307,14 @@ static Status readModelSettings(const std::string &folder, SentenceModules &modu
                 "module_output_name", "unpad_inputs"},
                modules);
   modules.ofHead = config.value("transformer_task", Json()) == "sequence-classification";
+  modules.givesLogits |= config.value("transformer_task", Json()) == "fill-mask";
   const Json lower = config.value("do_lower_case", Json(false));
   if (!lower.is_boolean() && !lower.is_null())
     return inputError(path + ": do_lower_case: expected true or false, found " + shown(lower));
   modules.lowers = lower == true;
   const bool givesRows =
       config.value("transformer_task", Json("feature-extraction")) == "feature-extraction";
-  if ((givesRows || modules.ofHead) && !takesTexts(config))
+  if ((givesRows || modules.ofHead || modules.givesLogits) && !takesTexts(config))
     return inputError(path + ": modality_config: expected texts, found " +
                       shown(config["modality_config"]));
   HEDDLE_TRY(checkOutput(config, path));
@@ -310,7 +335,8 @@ static Status readStaticLength(const std::string &folder, SentenceModules &modul
 static Status readFirst(llvm::StringRef type, const std::string &folder, SentenceModules &modules,
                         std::vector<std::string> &files) {
   modules.modelFolder = folder;
-  if (type == "Transformer")
+  modules.givesLogits = type == "MLMTransformer";
+  if (type == "Transformer" || modules.givesLogits)
     return readModelSettings(folder, modules, files);
   if (type == "CLIPModel") {
     modules.first = FirstModule::Clip;
@@ -321,8 +347,19 @@ static Status readFirst(llvm::StringRef type, const std::string &folder, Sentenc
     modules.pool = {"mean"};
     return readStaticLength(folder, modules);
   }
-  return inputError("type: expected Transformer, CLIPModel or StaticEmbedding first, found " +
+  return inputError("type: expected Transformer, MLMTransformer, CLIPModel or StaticEmbedding "
+                    "first, found " +
                     quotedText(type.str()) + ", which is not supported");
+}
+
+/// Checks that the logits of masked words meet the module that reads them.
+static Status checkLogits(const SentenceModules &modules, const std::string &path) {
+  if (modules.sparse && !modules.givesLogits)
+    return inputError(path + ": expected MLMTransformer, or Transformer with the transformer_task "
+                             "fill-mask, before SpladePooling, found another module");
+  if (modules.givesLogits && !modules.sparse)
+    return inputError(path + ": expected SpladePooling after a model for masked words, found none");
+  return {};
 }
 
 Expected<std::optional<SentenceModules>>
@@ -357,9 +394,11 @@ heddle::readSentenceModules(const std::string &folder, std::vector<std::string> 
       return inputError((added.error().message.starts_with("type") ? place : "") +
                         added.error().message);
   }
+  HEDDLE_TRY(checkLogits(modules, path));
   modules.ofHead &= modules.pool.empty() && modules.output.empty() && !modules.score;
-  if (modules.pool.empty() && !modules.score && !modules.ofHead &&
+  if (modules.pool.empty() && !modules.score && !modules.sparse && !modules.ofHead &&
       modules.first == FirstModule::Transformer)
-    return inputError(path + ": expected a module Pooling or LogitScore, found none");
+    return inputError(path +
+                      ": expected a module Pooling, SpladePooling or LogitScore, found none");
   return std::optional(std::move(modules));
 }

@@ -4,10 +4,13 @@
 //
 // A Sentence-Transformers folder lists its stages in modules.json: the model, then pooling, linear
 // layers and normalization. The stages after the model become `encoder.pool` and `encoder.output`
-// of the description for any architecture. Rerankers list LogitScore (TokenScores.h).
+// of the description for any architecture. Rerankers list LogitScore (TokenScores.h), models of
+// sparse vectors SpladePooling, which pools the logits of the head for masked words.
 #pragma once
 
 #include "Schema.h"
+
+#include "heddle/Support/TextFacts.h"
 
 #include <map>
 
@@ -35,6 +38,8 @@ struct SentenceModules {
   Json output = Json::array();           ///< stages of `encoder.output`
   std::map<size_t, std::string> folders; ///< folders of the linear layers, by stage
   std::optional<LogitScore> score;       ///< replaces pooling and stages
+  bool givesLogits = false;              ///< the head for masked words gives the rows
+  std::optional<SparseFacts> sparse;     ///< replaces pooling and stages
   bool ofHead = false;                   ///< no stages: the model's own head gives the result
   bool promptIsPooled = true;            ///< include_prompt of the pooling: prompt rows count
   bool lowers = false;                   ///< lowercases texts before tokenization

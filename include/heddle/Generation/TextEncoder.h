@@ -26,10 +26,10 @@ public:
   static Expected<TextEncoder> create(Session &session);
 
   /// True if rows hold classes, as logits or as probabilities.
-  bool classifies() const { return output != "output"; }
+  bool classifies() const { return output != "output" && !model->sparse; }
   bool givesProbabilities() const { return output == "probabilities"; }
   /// True if a text has one row; otherwise each of its tokens has one.
-  bool pooled() const { return isPooled; }
+  bool pooled() const { return isPooled || model->sparse; }
   int64_t columns() const { return width; }
   const Session &usedSession() const { return *session; }
 
@@ -80,6 +80,7 @@ private:
   std::optional<int64_t> cost(const RunSize &run) const;
   bool packs(const EncodedText &text) const;
   Status decodeWhole(std::span<const EncodedText *const> texts);
+  void makeSparse(std::vector<std::span<const float>> &rows);
   Status takeDecoder();
   Status takeImages();
 
@@ -95,6 +96,7 @@ private:
   /// The decoder reads each text again, after its start token. The classes are in the last row.
   bool decodes = false, decodeTakesLengths = false;
   NamedTensors results;
+  std::vector<float> sparseRows; ///< sparse vectors of a run, with their zeros
 };
 
 /// Cosine of the angle between two vectors, in f64. It is 0 if one vector is 0, as in

@@ -182,6 +182,15 @@ HEDDLE_ENUM(inline, Similarity, Cosine, Dot,
             Euclidean, ///< negated distance
             Manhattan) ///< negated sum of absolute differences
 
+/// A sparse vector of a text, with a number for each token of the vocabulary (SPLADE; Formal et al.
+/// 2021). Each number is the largest log(1 + max(x, 0)) of this token's logits x in the text.
+struct SparseFacts {
+  bool sums = false;           ///< their sum instead of the largest
+  bool logTwice = false;       ///< log(1 + log(1 + max(x, 0)))
+  std::optional<int64_t> most; ///< numbers that are kept, the largest; the others become 0
+  HEDDLE_FIELDS(0, sums, logTwice, most)
+};
+
 /// Text settings of a whole model.
 struct TextFacts {
   std::string kind;           ///< "encoder", "decoder", "encoder-decoder"; empty: dialect text
@@ -203,6 +212,7 @@ struct TextFacts {
   bool promptIsPooled = true;        ///< false: a prompt's rows are not part of the vector
   std::optional<int64_t> dimensions; ///< leading values of a vector that the folder keeps
   Similarity similarity = Similarity::Cosine;
+  std::optional<SparseFacts> sparse; ///< the logits are the numbers of a sparse vector
   Languages languages;
   std::vector<TextTask> tasks;
   double imageScale = 0;             ///< of a model of texts and images: factor of cosines; 0: none
@@ -212,7 +222,8 @@ struct TextFacts {
   int64_t size = 0; ///< with `training`: features of a row
   HEDDLE_FIELDS(0, kind, sequenceFirst, padded, packed, poolsParts, unitLength, classes, labelsFile,
                 problem, sigmoidScores, head, maskToken, prompts, defaultPrompt, promptIsPooled,
-                dimensions, similarity, languages, tasks, imageScale, speech, training, size)
+                dimensions, similarity, sparse, languages, tasks, imageScale, speech, training,
+                size)
 };
 
 /// All that a compiled file says of the texts of its model.

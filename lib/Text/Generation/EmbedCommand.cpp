@@ -101,6 +101,33 @@ std::string jsonVector(const Vector &vector) {
   return "{\"vector\": [" + numbers + "]}\n";
 }
 
+/// The numbers of a vector that are not 0, and their indices.
+std::string sparseNumbers(const Vector &vector) {
+  std::string indices, values;
+  for (size_t i = 0; i < vector.size(); ++i)
+    if (vector[i] != 0) {
+      indices += (indices.empty() ? "" : ", ") + std::to_string(i);
+      values += (values.empty() ? "" : ", ") + jsonNumber(static_cast<double>(vector[i]));
+    }
+  return "{\"indices\": [" + indices + "], \"values\": [" + values + "]}";
+}
+
+/// Returns whether lines hold sparse vectors. Only a model that makes them has few numbers that are
+/// not 0.
+Expected<bool> writesSparse(const EmbedCommand &command, const OpenedEncoder &opened) {
+  const bool isSparse = opened.model.sparse.has_value();
+  if (command.vectors == "sparse" && !isSparse)
+    return usageError("--vectors: expected dense, which the model gives, found sparse");
+  if (!isSparse || command.vectors == "dense")
+    return false;
+  if (!command.output.empty())
+    return usageError("--output: expected --vectors=dense with it, found sparse vectors, which are "
+                      "no rows of a table");
+  if (command.dimensions)
+    return usageError("--dimensions: expected --vectors=dense with it, found sparse vectors");
+  return true;
+}
+
 /// Rows of a .npy file, which are set in any order.
 class Rows {
 public:
@@ -160,6 +187,8 @@ Status heddle::checkEmbed(const EmbedCommand &command) {
   HEDDLE_TRY(checkEncoder(command.run));
   if (command.format != "text" && command.format != "jsonl")
     return usageError("--format: expected text or jsonl, found " + quotedText(command.format));
+  if (!command.vectors.empty() && command.vectors != "dense" && command.vectors != "sparse")
+    return usageError("--vectors: expected dense or sparse, found " + quotedText(command.vectors));
   if (command.run.text.json && command.format != "text")
     return usageError("--json: expected no --format with it, found " + command.format);
   if (command.output.empty())
@@ -180,6 +209,7 @@ Status heddle::embedCommand(Session &session, const EmbedCommand &command, std::
   HEDDLE_TRY(checkEmbed(command));
   OpenedEncoder opened;
   HEDDLE_TRY(openVectors(session, command.run, opened));
+  const bool isSparse = HEDDLE_TRY(writesSparse(command, opened));
   const Shape shape = HEDDLE_TRY(Shape::of(command, opened));
   auto context = opened.model.contextAfterPrompt(command.prompt);
   if (!context)
@@ -191,13 +221,18 @@ Status heddle::embedCommand(Session &session, const EmbedCommand &command, std::
       rows.set(text.number, vector);
       return std::string();
     }
+    if (isSparse && command.format == "jsonl")
+      return "{\"text\": " + jsonText(text.text) + ", \"embedding\": " + sparseNumbers(vector) +
+             "}\n";
+    if (isSparse)
+      return sparseNumbers(vector) + "\n";
     if (command.run.text.json)
       return jsonVector(vector);
     return command.format == "jsonl" ? jsonLine(text.text, vector) : numbersOf(vector, " ") + "\n";
   };
   auto skipped = [&](uint64_t number, const std::string &message) {
     if (command.output.empty())
-      return skippedLine(command.run.text.json || command.format == "jsonl", message);
+      return skippedLine(isSparse || command.run.text.json || command.format == "jsonl", message);
     rows.set(number, Vector(shape.columns, NAN));
     return std::string();
   };

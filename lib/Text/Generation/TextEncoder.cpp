@@ -7,7 +7,7 @@
 // after the encoder.
 #include "heddle/Generation/TextEncoder.h"
 
-#include "TextBatches.h"
+#include "EncoderTexts.h"
 #include "heddle/Generation/TextInputs.h"
 
 #include "heddle/Support/Artifact.h"
@@ -81,6 +81,9 @@ Expected<TextEncoder> TextEncoder::create(Session &session, const TextModel &mod
     HEDDLE_TRY(encoder.takeDecoder());
   if (encoder.output.empty() || encoder.width < 1)
     return inputError("encode: expected a result output, logits or probabilities, found none");
+  if (model.sparse && (encoder.output != "logits" || decodes))
+    return inputError("encode: expected a result logits, of which a sparse vector is made, found " +
+                      encoder.output);
   HEDDLE_TRY(checkInputs(session, "encode", {"source", "source.types", "source.lengths"}));
   return encoder;
 }
@@ -161,6 +164,36 @@ Status TextEncoder::decodeWhole(TextRows texts) {
   return session->run("decode", inputs, results);
 }
 
+/// The sparse vector of a text, given the logits of its rows.
+static void sumUpLogits(std::span<const float> logits, const SparseFacts &facts,
+                        std::span<float> vector) {
+  std::ranges::fill(vector, 0.0F);
+  for (size_t i = 0; i < logits.size(); ++i) {
+    if (logits[i] <= 0) // zeros, most of all; a NaN stays one
+      continue;
+    const float once = std::log1p(logits[i]), value = facts.logTwice ? std::log1p(once) : once;
+    float &number = vector[i % vector.size()];
+    number = facts.sums ? number + value : value > number || std::isnan(value) ? value : number;
+  }
+  if (!facts.most)
+    return;
+  std::vector<float> kept(vector.size());
+  for (size_t best : bestOf({vector.begin(), vector.end()}, static_cast<size_t>(*facts.most)))
+    kept[best] = vector[best];
+  std::ranges::copy(kept, vector.begin());
+}
+
+/// Replaces the logits of texts by their sparse vectors.
+void TextEncoder::makeSparse(std::vector<std::span<const float>> &rows) {
+  const auto columns = static_cast<size_t>(width);
+  sparseRows.resize(rows.size() * columns);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const auto vector = std::span(sparseRows).subspan(i * columns, columns);
+    sumUpLogits(rows[i], *model->sparse, vector);
+    rows[i] = vector;
+  }
+}
+
 Expected<std::vector<std::span<const float>>> TextEncoder::encode(TextRows texts) {
   const bool packed = !decodes && runs.packs(texts);
   HEDDLE_TRY(decodes ? decodeWhole(texts) : runs.run(texts, results));
@@ -180,13 +213,16 @@ Expected<std::vector<std::span<const float>>> TextEncoder::encode(TextRows texts
     rows.push_back(all.subspan(at, count * columns));
     at += (isPooled || packed ? count : longest) * columns;
   }
+  if (model->sparse)
+    makeSparse(rows);
   return rows;
 }
 
 int64_t TextEncoder::tokensOfARun(int64_t batchTokens) const {
   // Maximum numbers in a result whose rows may be as wide as a vocabulary.
   constexpr int64_t mostNumbers = 16 << 20;
-  return isPooled ? batchTokens : std::clamp<int64_t>(mostNumbers / width, 1, batchTokens);
+  return isPooled && !model->sparse ? batchTokens
+                                    : std::clamp<int64_t>(mostNumbers / width, 1, batchTokens);
 }
 
 std::vector<std::pair<size_t, size_t>> TextEncoder::cut(TextRows sorted, int64_t budget,

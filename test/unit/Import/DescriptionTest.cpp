@@ -256,6 +256,7 @@ TEST_F(DescriptionTest, PoolingsSideBySide) {
                      "mean-sqrt, sum, or a list of them, found 3");
   Json pooled = {{"pool", "mean"}, {"size", 3}};
   EXPECT_EQ(with(nullptr, pooled), "no error");
+  EXPECT_EQ(with(nullptr, {{"pool", "max"}, {"size", 3}}), "no error");
   EXPECT_EQ(with("cls", pooled), "m.json: classifier.pool: expected null but in an encoder without "
                                  "encoder.pool, found 'mean'");
   EXPECT_EQ(problemWith("/classifier", {{"pool", "mean"}}),

@@ -51,6 +51,7 @@ struct EmbedCommand {
   EncoderCommand run;
   std::string output;                ///< FILE.npy; empty: lines of text
   std::string format = "text";       ///< of lines: "text" or "jsonl"
+  std::string vectors;               ///< "dense" or "sparse"; empty: the kind that the model gives
   std::optional<std::string> prompt; ///< a name; empty: no prompt; none: the model's default
   std::optional<int64_t> dimensions; ///< leading dimensions to keep; none: the model's
   std::optional<bool> normalize;     ///< scale to length 1; none: as the model does
