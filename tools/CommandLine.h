@@ -54,11 +54,10 @@ inline void addEmbedFlags(CLI::App &app, EmbedCommand &command) {
   addOutput(app, command.output, "FILE.npy",
             "write the vectors as a table of f32 with one row per text");
   app.add_option("--format", command.format, "format of lines: text (default) or jsonl");
-  app.add_option(
-         "--vectors", command.vectors,
-         "kind of vectors: dense, or sparse for the numbers that are not 0 (default: as the "
-         "model makes them)")
-      ->type_name("dense|sparse");
+  app.add_option("--vectors", command.vectors,
+                 "kind of vectors: dense, sparse for the numbers that are not 0, or tokens for a "
+                 "vector of each token (default: as the model makes them)")
+      ->type_name("dense|sparse|tokens");
   app.add_flag("--images", command.run.images,
                "texts are paths of image files, for a model of texts and images such as CLIP");
   addPromptFlags(app, command.prompt);
@@ -125,6 +124,10 @@ inline void addRerankFlags(CLI::App &app, RerankCommand &command) {
       "prefix the query (for a language model the pair) with the model's prompt of this name "
       "(default: the model's)");
   addNumber(app, "--top", command.top, 1, "print the N best texts, the best first");
+  app.add_option("--by", command.by,
+                 "what scores a text: its vector (dense), the vectors of its tokens (late), or the "
+                 "model that reads it with the query (cross); default: what the model is for")
+      ->type_name("dense|late|cross");
 }
 
 inline void addFillMaskFlags(CLI::App &app, FillMaskCommand &command) {

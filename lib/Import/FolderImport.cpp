@@ -198,37 +198,6 @@ static Status addLabels(const Json &config, const std::string &path, const std::
   return {};
 }
 
-/// Adds the stages of modules.json that follow the model. Excluding a prompt from pooling does not
-/// change the pooling `last`. A pooling whose weights count rows from the beginning needs the whole
-/// text, so text commands refuse a prompt there.
-static Status addModules(SentenceModules &modules, const std::string &path, Json &description) {
-  if (modules.sparse) {
-    if (!description.contains("classifier"))
-      return inputError(path + ": model_type: expected a model with a head for masked words, whose "
-                               "logits SpladePooling reads, found none");
-    // The logarithm keeps the order of logits, so the largest is pooled before it. A sum is not.
-    if (!modules.sparse->sums)
-      description["classifier"]["pool"] = "max";
-    return {};
-  }
-  Json &encoder = description["encoder"];
-  if (!modules.pool.empty())
-    encoder["pool"] = modules.pool;
-  Json output = encoder.value("output", Json());
-  for (Json &stage : modules.output)
-    output.push_back(stage);
-  if (!output.empty())
-    encoder["output"] = std::move(output);
-  auto isOneOf = [](std::initializer_list<std::string_view> words) {
-    return [words](const std::string &word) { return llvm::is_contained(words, word); };
-  };
-  modules.promptIsPooled |= std::ranges::all_of(modules.pool, isOneOf({"last"}));
-  if (!modules.promptIsPooled &&
-      std::ranges::all_of(modules.pool, isOneOf({"cls", "mean", "mean-sqrt", "max", "last"})))
-    encoder["pool-parts"] = true;
-  return {};
-}
-
 /// Returns whether `json` describes a model that gives one vector per token: it has neither pooling
 /// nor a classifier, except the classifier for masked words.
 static bool givesRowsOfTokens(const Json &json, const Architecture &architecture) {
@@ -424,7 +393,7 @@ static Expected<bool> addStages(FolderModel &source, const std::optional<TokenSc
   if (scores)
     scores->addTo(json);
   else if (source.hasStages())
-    HEDDLE_TRY(addModules(*source.modules, configPath(source.folder), json));
+    HEDDLE_TRY(addModules(source, json));
   else
     return poolRows(source, options, architecture, json);
   return source.hasStages() && !scores;

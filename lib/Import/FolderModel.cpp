@@ -12,6 +12,8 @@
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
+#include "llvm/ADT/STLExtras.h"
+
 using namespace heddle;
 
 /// Reads config.json of a folder with a readable checkpoint, or builds it from a GGUF file.
@@ -116,6 +118,36 @@ std::string FolderModel::className() const {
 
 Expected<std::unique_ptr<WeightSource>> FolderModel::openWeights() {
   return openTensors(folder, files, className());
+}
+
+Status heddle::addModules(FolderModel &model, Json &description) {
+  SentenceModules &modules = *model.modules;
+  if (modules.sparse) {
+    if (!description.contains("classifier"))
+      return inputError(configPath(model.folder) +
+                        ": model_type: expected a model with a head for masked words, whose "
+                        "logits SpladePooling reads, found none");
+    // The logarithm keeps the order of logits, so the largest is pooled before it. A sum is not.
+    if (!modules.sparse->sums)
+      description["classifier"]["pool"] = "max";
+    return {};
+  }
+  Json &encoder = description["encoder"];
+  if (!modules.pool.empty())
+    encoder["pool"] = modules.pool;
+  Json output = encoder.value("output", Json());
+  for (Json &stage : modules.output)
+    output.push_back(stage);
+  if (!output.empty())
+    encoder["output"] = std::move(output);
+  auto isOneOf = [](std::initializer_list<std::string_view> words) {
+    return [words](const std::string &word) { return llvm::is_contained(words, word); };
+  };
+  modules.promptIsPooled |= std::ranges::all_of(modules.pool, isOneOf({"last"}));
+  if (!modules.promptIsPooled &&
+      std::ranges::all_of(modules.pool, isOneOf({"cls", "mean", "mean-sqrt", "max", "last"})))
+    encoder["pool-parts"] = true;
+  return {};
 }
 
 Status heddle::limitTexts(const FolderModel &model, bool givesVectors, Description &description) {

@@ -33,6 +33,11 @@ struct FolderModel {
   }
 };
 
+/// Adds the stages of modules.json that follow the model. Excluding a prompt from pooling does not
+/// change the pooling `last`. A pooling whose weights count rows from the beginning needs the whole
+/// text, so text commands refuse a prompt there.
+Status addModules(FolderModel &model, Json &description);
+
 /// Limits the length of texts as Sentence-Transformers does: by the model's settings, or else by
 /// the tokenizer's.
 Status limitTexts(const FolderModel &model, bool givesVectors, Description &description);

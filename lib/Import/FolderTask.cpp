@@ -79,32 +79,23 @@ static Status addScoreActivation(const std::string &root, const std::string &fol
   return {};
 }
 
-/// Adds the mask token: from the tokenizer's files, or else one of the usual names.
-static Status addMaskToken(const std::string &folder, Description &description) {
-  auto member = description.source ? description.texts.find(description.source->tokenizerFile)
-                                   : description.texts.end();
-  if (member == description.texts.end())
-    return {};
-  std::vector<std::string> names;
-  for (const char *file : {tokenizers::tokenizerConfigName, "special_tokens_map.json"}) {
-    Json json = HEDDLE_TRY(readOptional(folder, file, description.files));
-    const Json token = json.value("mask_token", Json());
-    if (const std::string *text = tokenizers::tokenText(token))
-      names.push_back(*text);
-  }
-  names.insert(names.end(), {"[MASK]", "<mask>"});
-  Tokenizer tokenizer = HEDDLE_TRY(Tokenizer::fromJson(member->second, member->first));
-  for (const std::string &name : names)
-    if (std::optional<int32_t> id = tokenizer.tokenToId(name)) {
-      description.facts.maskToken = *id;
-      return {};
-    }
-  return {};
+/// Returns whether TokenVectors.h reads a key.
+static bool isOfPylate(llvm::StringRef key) {
+  constexpr llvm::StringLiteral keys[] = {"query_prefix",       "document_prefix",
+                                          "query_length",       "document_length",
+                                          "do_query_expansion", "attend_to_expansion_tokens",
+                                          "skiplist_words"};
+  return llvm::is_contained(keys, key);
 }
 
 /// Adds how vectors are truncated and compared; warns of unknown keys.
-static Status addComparison(const Json &config, const std::string &path, Description &description) {
+static Status addComparison(const Json &config, const std::string &path,
+                            const SentenceModules &modules, Description &description) {
   const Json name = config.value("similarity_fn_name", Json());
+  if (modules.perToken && name == "meanmaxsim")
+    return inputError(path +
+                      ": similarity_fn_name: expected maxsim, found meanmaxsim, which is not "
+                      "supported");
   // Other words, such as maxsim, are for other kinds of models; cosine is the default.
   if (name == "dot_score" || (name.is_null() && description.facts.sparse))
     description.facts.similarity = Similarity::Dot;
@@ -130,7 +121,8 @@ static Status addComparison(const Json &config, const std::string &path, Descrip
                                            "model_card",          "keep_in_fp32_modules"};
   for (const auto &[key, value] : config.items())
     if (!value.is_null() && !llvm::is_contained(known, llvm::StringRef(key)) &&
-        !(description.facts.sparse && key == "max_active_dims"))
+        !(description.facts.sparse && key == "max_active_dims") &&
+        !(modules.perToken && isOfPylate(key)))
       description.warnings.push_back(path + ": expected only keys that Heddle knows, found " +
                                      quotedText(key) + ", which is not followed");
   return {};
@@ -146,6 +138,10 @@ static Status addPrompts(const std::string &folder, const SentenceModules &modul
   for (const auto &[name, text] : prompts.items())
     if (!text.is_string())
       return inputError(path + ": prompts: " + name + ": expected a text, found " + shown(text));
+  for (const auto &[name, prefix] : modules.tokens.prefixes) {
+    const std::string rest = prompts.is_object() ? prompts.value(name, "") : "";
+    prompts[name] = rest.starts_with(prefix) ? rest : prefix + rest;
+  }
   for (const auto &[name, text] : prompts.items())
     description.facts.prompts.emplace_back(name, text.get<std::string>());
   Json chosen = config.value("default_prompt_name", Json());
@@ -155,7 +151,7 @@ static Status addPrompts(const std::string &folder, const SentenceModules &modul
   if (!chosen.is_null())
     description.facts.defaultPrompt = chosen.get<std::string>();
   description.facts.sparse = modules.sparse;
-  HEDDLE_TRY(addComparison(config, path, description));
+  HEDDLE_TRY(addComparison(config, path, modules, description));
   if (!modules.promptIsPooled)
     description.facts.promptIsPooled = false;
   if (modules.score && description.source)
@@ -173,6 +169,11 @@ Status heddle::addTask(const std::string &root, const std::string &folder, const
   if (head == "ForSequenceClassification" || (modules && modules->score))
     HEDDLE_TRY(addScoreActivation(root, folder, config, modules.has_value(), description));
   if (head == "ForMaskedLM")
-    HEDDLE_TRY(addMaskToken(folder, description));
-  return modules ? addPrompts(root, *modules, description) : Status();
+    description.facts.maskToken = HEDDLE_TRY(maskTokenOf(folder, description, description.files));
+  if (!modules)
+    return {};
+  HEDDLE_TRY(addPrompts(root, *modules, description));
+  return modules->perToken ? addTokenVectors(folder, (fs::path(root) / sentenceConfig).string(),
+                                             modules->tokens, description)
+                           : Status();
 }

@@ -99,20 +99,22 @@ static Expected<std::vector<std::string>> poolingsOf(const Json &config, const s
   return words;
 }
 
-/// Checks that a stage reads and writes the text's vector. Unsupported kinds of models use other
-/// places.
-static Status checkPlace(const Json &config, const std::string &path) {
-  constexpr const char *usual = "sentence_embedding";
-  for (const char *key : {"module_input_name", "module_output_name"})
-    if (const Json place = config.value(key, Json()); !place.is_null() && place != usual)
-      return inputError(path + ": " + key + ": expected " + usual + ", found " + shown(place) +
+/// Reads whether a stage takes the text's vector or those of its tokens.
+static Status readPlace(const Json &config, const std::string &path, SentenceModules &modules) {
+  for (const char *key : {"module_input_name", "module_output_name"}) {
+    const Json place = config.value(key, Json());
+    modules.perToken |= place == "token_embeddings";
+    modules.perText |= place == "sentence_embedding";
+    if (!place.is_null() && place != "token_embeddings" && place != "sentence_embedding")
+      return inputError(path + ": " + key +
+                        ": expected sentence_embedding or token_embeddings, found " + shown(place) +
                         ", which is not supported");
+  }
   return {};
 }
 
 /// Reads a linear layer as a stage of `encoder.output`; activations are named by PyTorch classes.
 static Expected<Json> denseOf(const Json &config, const std::string &path) {
-  HEDDLE_TRY(checkPlace(config, path));
   if (const Json residual = config.value("use_residual", Json(false)); residual != false)
     return inputError(path + ": use_residual: expected false, found " + shown(residual) +
                       ", which is not supported");
@@ -196,6 +198,12 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
     Json config = HEDDLE_TRY(readObject(path, files));
     warnOfOthers(config, path, {"true_token_id", "false_token_id", "module_input_name"}, modules);
     modules.score = HEDDLE_TRY(scoreOf(config, path));
+  } else if (type == "MultiVectorMask") {
+    Json config = HEDDLE_TRY(readObject(path, files));
+    warnOfOthers(config, path, {"skiplist_words", "skiplist_tasks", "keep_only_token_ids"},
+                 modules);
+    modules.perToken = true;
+    HEDDLE_TRY(readTokenSettings(config, path, modules.tokens));
   } else if (type == "SpladePooling") {
     Json config = HEDDLE_TRY(readObject(path, files));
     warnOfOthers(config, path,
@@ -207,7 +215,7 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
     if (isThere(path)) {
       Json config = HEDDLE_TRY(readObject(path, files));
       warnOfOthers(config, path, {"module_input_name", "module_output_name"}, modules);
-      HEDDLE_TRY(checkPlace(config, path));
+      HEDDLE_TRY(readPlace(config, path, modules));
     }
     modules.output.push_back("normalize");
   } else if (type == "Dense") {
@@ -216,6 +224,7 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
                  {"in_features", "out_features", "bias", "activation_function", "use_residual",
                   "module_input_name", "module_output_name"},
                  modules);
+    HEDDLE_TRY(readPlace(config, path, modules));
     modules.folders[modules.output.size()] = folder;
     modules.output.push_back(HEDDLE_TRY(denseOf(config, path)));
   } else if (type == "Pooling") {
@@ -235,7 +244,7 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
     modules.promptIsPooled = prompt == true;
   } else if (type != "Dropout") { // no effect at inference
     return inputError("type: expected Transformer, Pooling, Dense, Normalize, LogitScore, "
-                      "SpladePooling or Dropout, found " +
+                      "SpladePooling, MultiVectorMask or Dropout, found " +
                       quotedText(type.str()) + ", which is not supported");
   }
   return {};
@@ -304,8 +313,10 @@ static Status readModelSettings(const std::string &folder, SentenceModules &modu
   // The remaining keys select Transformers' classes and inputs, like config.json.
   warnOfOthers(config, path,
                {"max_seq_length", "do_lower_case", "transformer_task", "modality_config",
-                "module_output_name", "unpad_inputs"},
+                "module_output_name", "unpad_inputs", "query_length", "document_length",
+                "query_expansion"},
                modules);
+  HEDDLE_TRY(readTokenSettings(config, path, modules.tokens));
   modules.ofHead = config.value("transformer_task", Json()) == "sequence-classification";
   modules.givesLogits |= config.value("transformer_task", Json()) == "fill-mask";
   const Json lower = config.value("do_lower_case", Json(false));
@@ -352,8 +363,12 @@ static Status readFirst(llvm::StringRef type, const std::string &folder, Sentenc
                     quotedText(type.str()) + ", which is not supported");
 }
 
-/// Checks that the logits of masked words meet the module that reads them.
-static Status checkLogits(const SentenceModules &modules, const std::string &path) {
+/// Checks that the modules fit together: logits of masked words meet the module that reads them, and
+/// stages read either the vector of a text or those of its tokens.
+static Status checkModules(const SentenceModules &modules, const std::string &path) {
+  if (modules.perToken && (modules.perText || !modules.pool.empty()))
+    return inputError(path + ": expected modules of a text's vector or of its tokens' vectors, "
+                             "found both");
   if (modules.sparse && !modules.givesLogits)
     return inputError(path + ": expected MLMTransformer, or Transformer with the transformer_task "
                              "fill-mask, before SpladePooling, found another module");
@@ -379,7 +394,7 @@ heddle::readSentenceModules(const std::string &folder, std::vector<std::string> 
       return inputError(place + "expected an object with a type and a path, found " +
                         shown(module));
     llvm::StringRef type = module["type"].get_ref<const std::string &>();
-    if (!type.starts_with("sentence_transformers."))
+    if (!type.starts_with("sentence_transformers.") && type != "pylate.models.Dense.Dense")
       return inputError(place + "type: expected a class of sentence_transformers, found " +
                         quotedText(type.str()) + ", which is code that Heddle does not run");
     type = type.rsplit('.').second;
@@ -394,10 +409,11 @@ heddle::readSentenceModules(const std::string &folder, std::vector<std::string> 
       return inputError((added.error().message.starts_with("type") ? place : "") +
                         added.error().message);
   }
-  HEDDLE_TRY(checkLogits(modules, path));
+  HEDDLE_TRY(readPylate(folder, modules, files));
+  HEDDLE_TRY(checkModules(modules, path));
   modules.ofHead &= modules.pool.empty() && modules.output.empty() && !modules.score;
-  if (modules.pool.empty() && !modules.score && !modules.sparse && !modules.ofHead &&
-      modules.first == FirstModule::Transformer)
+  if (modules.pool.empty() && !modules.score && !modules.sparse && !modules.perToken &&
+      !modules.ofHead && modules.first == FirstModule::Transformer)
     return inputError(path +
                       ": expected a module Pooling, SpladePooling or LogitScore, found none");
   return std::optional(std::move(modules));

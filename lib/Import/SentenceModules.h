@@ -9,6 +9,7 @@
 #pragma once
 
 #include "Schema.h"
+#include "TokenVectors.h"
 
 #include "heddle/Support/TextFacts.h"
 
@@ -40,6 +41,9 @@ struct SentenceModules {
   std::optional<LogitScore> score;       ///< replaces pooling and stages
   bool givesLogits = false;              ///< the head for masked words gives the rows
   std::optional<SparseFacts> sparse;     ///< replaces pooling and stages
+  bool perToken = false;                 ///< stages give a vector for each token
+  bool perText = false;                  ///< a stage names the text's vector as its input
+  TokenSettings tokens;                  ///< with `perToken`
   bool ofHead = false;                   ///< no stages: the model's own head gives the result
   bool promptIsPooled = true;            ///< include_prompt of the pooling: prompt rows count
   bool lowers = false;                   ///< lowercases texts before tokenization

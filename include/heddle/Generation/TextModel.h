@@ -26,9 +26,11 @@ class Session;
 /// Ids of one text.
 struct EncodedText {
   std::vector<int32_t> ids;
-  int64_t cut = 0;     ///< tokens that did not fit
-  bool empty = false;  ///< no id except padding: not even the tokenizer adds one
-  int64_t leftOut = 0; ///< ids at the beginning that are not part of the vector
+  int64_t cut = 0;      ///< tokens that did not fit
+  bool empty = false;   ///< no id except padding: not even the tokenizer adds one
+  int64_t leftOut = 0;  ///< ids at the beginning that are not part of the vector
+  int64_t unseen = 0;   ///< ids at the end that attention of no row reads
+  bool isQuery = false; ///< of a model for late interaction
   /// Data of the tokenizer about each id, without `ids`; empty with a vocabulary. Spans are offsets
   /// in the text with its prompt in front.
   TokenEncoding tokens;
@@ -47,6 +49,7 @@ struct TextContext {
   std::optional<std::string_view> pair;
   bool pairFirst = false; ///< the pair precedes the text
   bool ids = false;       ///< the text is a line of ids and has no context
+  bool isQuery = false;   ///< the text is a query of a model for late interaction
   /// The text is a conversation. The template wrote its special tokens; the parts in `given` came
   /// from messages and may contain special tokens too.
   bool whole = false;

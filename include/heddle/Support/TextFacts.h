@@ -191,6 +191,16 @@ struct SparseFacts {
   HEDDLE_FIELDS(0, sums, logTwice, most)
 };
 
+/// Vectors of a text's tokens, which late interaction compares (Khattab and Zaharia 2020).
+struct TokenVectorFacts {
+  std::vector<int32_t> skipped;       ///< tokens of documents that have no vector
+  bool skipsInQueries = false;        ///< the same for queries
+  std::optional<int64_t> queryLength; ///< maximum tokens of a query
+  std::optional<int32_t> added;       ///< fills each query up to this length; none: nothing does
+  bool seesAdded = false;             ///< attention reads the added tokens
+  HEDDLE_FIELDS(0, skipped, skipsInQueries, queryLength, added, seesAdded)
+};
+
 /// Text settings of a whole model.
 struct TextFacts {
   std::string kind;           ///< "encoder", "decoder", "encoder-decoder"; empty: dialect text
@@ -212,7 +222,8 @@ struct TextFacts {
   bool promptIsPooled = true;        ///< false: a prompt's rows are not part of the vector
   std::optional<int64_t> dimensions; ///< leading values of a vector that the folder keeps
   Similarity similarity = Similarity::Cosine;
-  std::optional<SparseFacts> sparse; ///< the logits are the numbers of a sparse vector
+  std::optional<SparseFacts> sparse;        ///< the logits are the numbers of a sparse vector
+  std::optional<TokenVectorFacts> perToken; ///< a vector for each token
   Languages languages;
   std::vector<TextTask> tasks;
   double imageScale = 0;             ///< of a model of texts and images: factor of cosines; 0: none
@@ -222,8 +233,8 @@ struct TextFacts {
   int64_t size = 0; ///< with `training`: features of a row
   HEDDLE_FIELDS(0, kind, sequenceFirst, padded, packed, poolsParts, unitLength, classes, labelsFile,
                 problem, sigmoidScores, head, maskToken, prompts, defaultPrompt, promptIsPooled,
-                dimensions, similarity, sparse, languages, tasks, imageScale, speech, training,
-                size)
+                dimensions, similarity, sparse, perToken, languages, tasks, imageScale, speech,
+                training, size)
 };
 
 /// All that a compiled file says of the texts of its model.

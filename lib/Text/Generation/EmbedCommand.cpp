@@ -116,8 +116,6 @@ std::string sparseNumbers(const Vector &vector) {
 /// not 0.
 Expected<bool> writesSparse(const EmbedCommand &command, const OpenedEncoder &opened) {
   const bool isSparse = opened.model.sparse.has_value();
-  if (command.vectors == "sparse" && !isSparse)
-    return usageError("--vectors: expected dense, which the model gives, found sparse");
   if (!isSparse || command.vectors == "dense")
     return false;
   if (!command.output.empty())
@@ -126,6 +124,94 @@ Expected<bool> writesSparse(const EmbedCommand &command, const OpenedEncoder &op
   if (command.dimensions)
     return usageError("--dimensions: expected --vectors=dense with it, found sparse vectors");
   return true;
+}
+
+/// Name of the file with the first row of each text.
+std::string startsOf(const std::string &file) {
+  return file.substr(0, file.size() - std::string_view(".npy").size()) + ".starts.npy";
+}
+
+/// The vectors of a text's tokens, by its number, for a .npy file.
+class RowsOfTexts {
+public:
+  explicit RowsOfTexts(size_t columns) : columns(columns) {}
+  void set(uint64_t number, const std::vector<Vector> &rows) {
+    Vector &values = texts[number];
+    for (const Vector &row : rows)
+      values.insert(values.end(), row.begin(), row.end());
+  }
+  /// Writes the rows of the texts before the first one that is missing, and where each text starts.
+  Status write(const std::string &file) {
+    Vector values;
+    std::vector<int32_t> starts = {0};
+    for (const auto &[number, rows] : texts) {
+      if (number + 1 != starts.size())
+        break;
+      values.insert(values.end(), rows.begin(), rows.end());
+      starts.push_back(static_cast<int32_t>(values.size() / columns));
+    }
+    HEDDLE_TRY(writeNpy(startsOf(file), Tensor::i32({std::ssize(starts)}, starts)));
+    return writeNpy(file, Tensor::f32({starts.back(), static_cast<int64_t>(columns)}, values));
+  }
+  bool empty() const { return texts.empty(); }
+
+private:
+  size_t columns;
+  std::map<uint64_t, Vector> texts;
+};
+
+std::string tokensJson(const std::vector<Vector> &rows) {
+  std::string text;
+  for (const Vector &row : rows) {
+    std::string numbers;
+    for (float value : row)
+      numbers += (numbers.empty() ? "" : ", ") + jsonNumber(static_cast<double>(value));
+    text += (text.empty() ? "[" : ", [") + numbers + "]";
+  }
+  return "[" + text + "]";
+}
+
+/// `embed` of a model that gives a vector for each token.
+Status embedTokens(OpenedEncoder &opened, const EmbedCommand &command, const Shape &shape,
+                   const TextContext &context, std::istream &in, std::ostream &out,
+                   std::ostream &notes) {
+  RowsOfTexts table(shape.columns);
+  auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
+    std::vector<Vector> rows;
+    for (std::span<const float> row : tokenRows(opened, text.tokens, text.values))
+      rows.push_back(shape.apply(row));
+    if (!command.output.empty()) {
+      table.set(text.number, rows);
+      return std::string();
+    }
+    return command.format == "jsonl" ? "{\"text\": " + jsonText(text.text) +
+                                           ", \"embedding\": " + tokensJson(rows) + "}\n"
+                                     : "{\"tokens\": " + tokensJson(rows) + "}\n";
+  };
+  auto skipped = [&](uint64_t number, const std::string &message) {
+    if (command.output.empty())
+      return skippedLine(true, message);
+    table.set(number, {});
+    return std::string();
+  };
+  Status done = encodeTexts(opened, command.run, context, in, out, notes, answer, skipped);
+  if (command.output.empty() || (!done && table.empty()))
+    return done;
+  return both(std::move(done), table.write(command.output));
+}
+
+/// Checks --vectors against the model.
+Status checkKind(const EmbedCommand &command, const OpenedEncoder &opened) {
+  const bool isPerToken = opened.model.perToken.has_value();
+  if (command.vectors.empty() || (isPerToken && command.vectors == "tokens") ||
+      (!isPerToken && command.vectors == "dense") ||
+      (opened.model.sparse && command.vectors == "sparse"))
+    return {};
+  return usageError("--vectors: expected " +
+                    std::string(isPerToken            ? "tokens"
+                                : opened.model.sparse ? "sparse or dense"
+                                                      : "dense") +
+                    ", which the model gives, found " + command.vectors);
 }
 
 /// Rows of a .npy file, which are set in any order.
@@ -158,7 +244,7 @@ Status openVectors(Session &session, const EncoderCommand &command, OpenedEncode
     return ofModel(session,
                    inputError("expected a model that gives vectors, found one with a classifier, "
                               "which --pool leaves out of a folder"));
-  return checkPooled(opened);
+  return {};
 }
 
 } // namespace
@@ -187,8 +273,10 @@ Status heddle::checkEmbed(const EmbedCommand &command) {
   HEDDLE_TRY(checkEncoder(command.run));
   if (command.format != "text" && command.format != "jsonl")
     return usageError("--format: expected text or jsonl, found " + quotedText(command.format));
-  if (!command.vectors.empty() && command.vectors != "dense" && command.vectors != "sparse")
-    return usageError("--vectors: expected dense or sparse, found " + quotedText(command.vectors));
+  if (!command.vectors.empty() && command.vectors != "dense" && command.vectors != "sparse" &&
+      command.vectors != "tokens")
+    return usageError("--vectors: expected dense, sparse or tokens, found " +
+                      quotedText(command.vectors));
   if (command.run.text.json && command.format != "text")
     return usageError("--json: expected no --format with it, found " + command.format);
   if (command.output.empty())
@@ -209,11 +297,15 @@ Status heddle::embedCommand(Session &session, const EmbedCommand &command, std::
   HEDDLE_TRY(checkEmbed(command));
   OpenedEncoder opened;
   HEDDLE_TRY(openVectors(session, command.run, opened));
+  HEDDLE_TRY(checkKind(command, opened));
   const bool isSparse = HEDDLE_TRY(writesSparse(command, opened));
   const Shape shape = HEDDLE_TRY(Shape::of(command, opened));
   auto context = opened.model.contextAfterPrompt(command.prompt);
   if (!context)
     return ofModel(session, context.takeError());
+  if (opened.model.perToken)
+    return embedTokens(opened, command, shape, *context, in, out, notes);
+  HEDDLE_TRY(checkPooled(opened));
   Rows rows(shape.columns); // of the .npy file
   auto answer = [&](const EncodedAnswer &text) -> Expected<std::string> {
     const Vector vector = shape.apply(text.values);
@@ -256,6 +348,7 @@ Status heddle::similarityCommand(Session &session, const SimilarityCommand &comm
   HEDDLE_TRY(checkSimilarity(command));
   OpenedEncoder opened;
   HEDDLE_TRY(openVectors(session, command.run, opened));
+  HEDDLE_TRY(checkPooled(opened));
   auto context = opened.model.contextAfterPrompt(command.prompt);
   if (!context)
     return ofModel(session, context.takeError());

@@ -6,6 +6,8 @@
 // run. A packed run does the same work in any order.
 #include "EncoderTexts.h"
 
+#include "TextVectors.h"
+
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 
@@ -321,6 +323,8 @@ static Expected<EncodedText> tokensOf(const OpenedEncoder &opened, const std::st
                                       const std::string &place, const TextContext &context) {
   EncodedText encoded = HEDDLE_TRY(opened.model.input().encode(text, place, context));
   HEDDLE_TRY(opened.encoder->checkTokens(encoded, place));
+  if (context.isQuery)
+    HEDDLE_TRY(makeQuery(opened, place, encoded));
   return encoded;
 }
 

@@ -18,8 +18,8 @@ using namespace heddle;
 
 namespace {
 
-/// The score of a text, given its row of the model.
-using ScoreOf = std::function<double(std::span<const float> row)>;
+/// The score of a text, given its rows of the model.
+using ScoreOf = std::function<double(const EncodedAnswer &text)>;
 
 /// Gives the answers in order or, with --top, the best at the end.
 class Ranking {
@@ -75,7 +75,7 @@ Status rank(OpenedEncoder &opened, const RerankCommand &command, const TextConte
   return ranking.finish(encodeTexts(
       opened, command.run, context, streams.in, streams.out, streams.notes,
       [&](const EncodedAnswer &text) -> Expected<std::string> {
-        return ranking.take(text, scoreOf(text.values));
+        return ranking.take(text, scoreOf(text));
       },
       [&](uint64_t, const std::string &message) { return ranking.skip(message); }));
 }
@@ -113,7 +113,8 @@ Status rankByPairs(OpenedEncoder &opened, const RerankCommand &command, const St
   TextContext context{.pairFirst = true};
   if (Status checked = addPrompt(opened.model, command, query, context); !checked)
     return ofModel(session, checked.takeError());
-  auto scoreOf = [&](std::span<const float> row) {
+  auto scoreOf = [&](const EncodedAnswer &text) {
+    const std::span<const float> row = text.values;
     const float number = row.size() == 2 ? row[0] - row[1] : row[0];
     return sigmoidal ? sigmoid(number) : static_cast<double>(number);
   };
@@ -133,28 +134,38 @@ std::optional<std::string> promptOf(const TextModel &model,
   return std::nullopt;
 }
 
-Expected<std::vector<float>> vectorOfQuery(OpenedEncoder &opened, const RerankCommand &command) {
+/// The query's tokens, and its rows of the model.
+struct Query {
+  EncodedText tokens;
+  std::vector<float> rows;
+};
+
+Expected<Query> readQuery(OpenedEncoder &opened, const RerankCommand &command) {
   const TextModel &model = opened.model;
   const std::string place = "--query";
   const TextContext context = HEDDLE_TRY(
       model.contextAfterPrompt(command.prompt ? command.prompt : promptOf(model, {"query"})));
-  const EncodedText tokens = HEDDLE_TRY(model.input().encode(command.query, place, context));
-  HEDDLE_TRY(opened.encoder->checkTokens(tokens, place));
-  if (opened.encoder->isLeftOut(tokens))
-    return vectorOf(opened, {});
-  const EncodedText *texts[] = {&tokens};
+  Query query{HEDDLE_TRY(model.input().encode(command.query, place, context)), {}};
+  HEDDLE_TRY(opened.encoder->checkTokens(query.tokens, place));
+  if (model.perToken)
+    HEDDLE_TRY(makeQuery(opened, place, query.tokens));
+  if (opened.encoder->isLeftOut(query.tokens))
+    return query;
+  const EncodedText *texts[] = {&query.tokens};
   auto rows = HEDDLE_TRY(opened.encoder->encode(texts));
-  return vectorOf(opened, rows[0]);
+  query.rows.assign(rows[0].begin(), rows[0].end());
+  return query;
 }
 
-/// Ranks texts by their vectors. --prompt applies to the query; an empty name removes the prompt of
+/// Ranks texts by their vectors, or by the vectors of their tokens. --prompt applies to the query; an empty name removes the prompt of
 /// the texts too.
 Status rankByVectors(OpenedEncoder &opened, const RerankCommand &command, const Streams &streams) {
   const Session &session = opened.encoder->usedSession();
   if (opened.encoder->takesImages())
     return ofModel(session, inputError("expected a model of texts, found one of images"));
-  HEDDLE_TRY(checkPooled(opened));
-  auto query = vectorOfQuery(opened, command);
+  if (!opened.model.perToken)
+    HEDDLE_TRY(checkPooled(opened));
+  auto query = readQuery(opened, command);
   if (!query)
     return ofModel(session, query.takeError());
   const bool hasNone = command.prompt && command.prompt->empty();
@@ -162,10 +173,34 @@ Status rankByVectors(OpenedEncoder &opened, const RerankCommand &command, const 
       hasNone ? command.prompt : promptOf(opened.model, {"document", "passage", "corpus"}));
   if (!context)
     return ofModel(session, context.takeError());
-  auto scoreOf = [&](std::span<const float> row) {
-    return similarityOf(opened.model.similarity, *query, vectorOf(opened, row));
+  if (opened.model.perToken) {
+    const auto rows = tokenRows(opened, query->tokens, query->rows);
+    return rank(
+        opened, command, *context,
+        [&](const EncodedAnswer &text) {
+          return lateScore(rows, tokenRows(opened, text.tokens, text.values));
+        },
+        streams);
+  }
+  const std::vector<float> vector = vectorOf(opened, query->rows);
+  auto scoreOf = [&](const EncodedAnswer &text) {
+    return similarityOf(opened.model.similarity, vector, vectorOf(opened, text.values));
   };
   return rank(opened, command, *context, scoreOf, streams);
+}
+
+/// Checks --by against the model.
+Status checkBy(const RerankCommand &command, const OpenedEncoder &opened) {
+  constexpr const char *words[] = {"dense", "late", "cross"};
+  if (!command.by.empty() && std::ranges::find(words, command.by) == std::end(words))
+    return usageError("--by: expected dense, late or cross, found " + quotedText(command.by));
+  const std::string own = opened.encoder->classifies() ? "cross"
+                          : opened.model.perToken      ? "late"
+                                                       : "dense";
+  return command.by.empty() || command.by == own
+             ? Status()
+             : usageError("--by: expected " + own + ", for which the model is made, found " +
+                          command.by);
 }
 
 } // namespace
@@ -175,6 +210,7 @@ Status heddle::rerankCommand(Session &session, const RerankCommand &command, std
   HEDDLE_TRY(checkEncoder(command.run));
   OpenedEncoder opened;
   HEDDLE_TRY(openEncoder(session, command.run, opened));
+  HEDDLE_TRY(checkBy(command, opened));
   return opened.encoder->classifies() ? rankByPairs(opened, command, {in, out, notes})
                                       : rankByVectors(opened, command, {in, out, notes});
 }

@@ -25,7 +25,7 @@ Expected<SourceRuns> SourceRuns::create(Session &session, const TextModel &model
 
 /// A vocabulary's texts may end in ids of padding, which `encode` does not count.
 bool SourceRuns::packs(const EncodedText &text) const {
-  return model->packed && lengthOf(text.ids, *model) == std::ssize(text.ids);
+  return model->packed && text.unseen == 0 && lengthOf(text.ids, *model) == std::ssize(text.ids);
 }
 
 bool SourceRuns::packs(EncodedTexts texts) const {
@@ -73,9 +73,10 @@ Status SourceRuns::runPadded(EncodedTexts texts, NamedTensors &results) {
   for (const EncodedText *text : texts)
     sources.push_back(text->ids);
   const SourceTensors source(sources, *model);
+  const Tensor seen = lengths(texts);
   NamedInputs inputs = {{"source", source.ids}};
   if (takesLengths)
-    inputs.emplace_back("source.lengths", source.lengths);
+    inputs.emplace_back("source.lengths", seen);
   Tensor types;
   if (std::vector<TokenIds> rows = typesOf(texts); takesTypes && !rows.empty()) {
     types = padRows(rows, 0, /*sequenceFirst=*/false);
@@ -131,6 +132,6 @@ Expected<const Tensor *> SourceRuns::memory(EncodedTexts texts) {
 Tensor SourceRuns::lengths(EncodedTexts texts) const {
   std::vector<int32_t> counts;
   for (const EncodedText *text : texts)
-    counts.push_back(static_cast<int32_t>(lengthOf(text->ids, *model)));
+    counts.push_back(static_cast<int32_t>(lengthOf(text->ids, *model) - text->unseen));
   return Tensor::i32({std::ssize(counts)}, counts);
 }

@@ -36,6 +36,7 @@ Expected<std::string_view> TextModel::prompt(const std::optional<std::string> &w
 Expected<TextContext>
 TextModel::contextAfterPrompt(const std::optional<std::string> &wanted) const {
   TextContext context{.before = HEDDLE_TRY(prompt(wanted))};
+  context.isQuery = perToken && wanted.value_or(defaultPrompt) == "query";
   if (promptIsPooled || context.before.empty() || !input().tokenizer)
     return context;
   // Sentence-Transformers counts all tokens of the prompt alone, truncated like a text, without a

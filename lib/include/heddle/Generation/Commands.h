@@ -49,9 +49,9 @@ struct EncoderCommand {
 /// Options of `embed`.
 struct EmbedCommand {
   EncoderCommand run;
-  std::string output;                ///< FILE.npy; empty: lines of text
-  std::string format = "text";       ///< of lines: "text" or "jsonl"
-  std::string vectors;               ///< "dense" or "sparse"; empty: the kind that the model gives
+  std::string output;          ///< FILE.npy; empty: lines of text
+  std::string format = "text"; ///< of lines: "text" or "jsonl"
+  std::string vectors; ///< "dense", "sparse" or "tokens"; empty: the kind that the model gives
   std::optional<std::string> prompt; ///< a name; empty: no prompt; none: the model's default
   std::optional<int64_t> dimensions; ///< leading dimensions to keep; none: the model's
   std::optional<bool> normalize;     ///< scale to length 1; none: as the model does
@@ -81,6 +81,7 @@ struct RerankCommand {
   std::string query;
   std::optional<std::string> prompt; ///< name of a prompt, see EmbedCommand
   std::optional<int64_t> top;        ///< texts to write, the best first; none: all, in their order
+  std::string by;                    ///< "dense", "late" or "cross"; empty: what the model is for
 };
 
 /// Options of `fill-mask`.
