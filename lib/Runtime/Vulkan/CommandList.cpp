@@ -22,11 +22,15 @@ void CommandList::clear() {
   barrierCount = stampCount = 0;
 }
 
+bool CommandList::conflict(const Access &a, const Access &b) const {
+  return wholeBuffers ? (a.writes || b.writes) && a.buffer == b.buffer : a.conflictsWith(b);
+}
+
 /// Adds a barrier if one of the accesses conflicts with one since the last barrier.
 void CommandList::order(VkPipelineStageFlags stage, std::span<const Access> accesses) {
   const bool conflicts = std::ranges::any_of(accesses, [&](const Access &access) {
-    return std::ranges::any_of(
-        unordered, [&](const Access &earlier) { return access.conflictsWith(earlier); });
+    return std::ranges::any_of(unordered,
+                               [&](const Access &earlier) { return conflict(access, earlier); });
   });
   if (conflicts || unordered.size() > mostUnordered) {
     all.emplace_back(BarrierCommand{stages});
@@ -60,6 +64,12 @@ void CommandList::dispatch(VkPipelineLayout layout, std::span<const uint32_t> pu
                            std::array<uint32_t, 3> groups) {
   all.emplace_back(DispatchCommand{layout, words.size(), push.size(), groups});
   words.insert(words.end(), push.begin(), push.end());
+}
+
+size_t CommandList::splitFrom(size_t first) const {
+  while (first < all.size() && std::holds_alternative<DispatchCommand>(all[first]))
+    ++first;
+  return first;
 }
 
 void CommandList::stamp() {

@@ -72,6 +72,9 @@ using Command = std::variant<BarrierCommand, CopyCommand, FillCommand, BindComma
 /// Commands in the order of their recording.
 class CommandList {
 public:
+  /// Compares ranges of memory or, with `wholeBuffers`, the buffers that contain them. The
+  /// validation layer knows only the buffers that a kernel binds.
+  explicit CommandList(bool wholeBuffers = false) : wholeBuffers(wholeBuffers) {}
   void clear();
   void copy(const CopyCommand &command);
   void fill(const FillCommand &command);
@@ -85,6 +88,9 @@ public:
   std::span<const uint32_t> pushed(const DispatchCommand &command) const {
     return std::span(words).subspan(command.firstWord, command.words);
   }
+  /// The first place from `first` on where another command buffer may go on. It has no pipeline yet,
+  /// so it does not begin with a dispatch.
+  size_t splitFrom(size_t first) const;
   size_t barriers() const { return barrierCount; }
   size_t stamps() const { return stampCount; }
   /// Whether both lists have the same recording.
@@ -93,8 +99,10 @@ public:
   }
 
 private:
+  bool conflict(const Access &a, const Access &b) const;
   void order(VkPipelineStageFlags stage, std::span<const Access> accesses);
 
+  bool wholeBuffers;
   std::vector<Command> all;
   std::vector<uint32_t> words;     ///< push constants of all dispatches
   std::vector<Access> unordered;   ///< accesses since the last barrier

@@ -55,6 +55,7 @@ CommandRecorder::~CommandRecorder() {
 /// Adds an empty recording behind the others.
 Status CommandRecorder::addRecording() {
   auto added = std::make_unique<Recording>();
+  added->list = CommandList(device.instance().validates());
   VkCommandBufferAllocateInfo info{VK_STRUCTURE_TYPE_COMMAND_BUFFER_ALLOCATE_INFO};
   info.commandPool = pool;
   info.level = VK_COMMAND_BUFFER_LEVEL_PRIMARY;
@@ -176,11 +177,11 @@ Status CommandRecorder::recordAndSubmit() {
   if (wantsTimes)
     HEDDLE_TRY(clock.reserve(recording.list.stamps() + 2));
   const size_t count = recording.list.commands().size();
-  const size_t parts = count >= firstPart + leastRest ? 2 : 1;
+  const size_t parts = count >= firstPart + leastRest ? 2 : 1,
+               split = parts == 1 ? count : recording.list.splitFrom(firstPart);
   for (size_t part = 0; part < parts; ++part) {
     const bool isLast = part + 1 == parts;
-    VkResult result =
-        recordPart(recording, part, part * firstPart, isLast ? count : (part + 1) * firstPart);
+    VkResult result = recordPart(recording, part, part == 0 ? 0 : split, isLast ? count : split);
     if (part == 0)
       times.recording += since(began);
     if (result == VK_SUCCESS)

@@ -54,7 +54,8 @@ private:
     bool isTimed = false; ///< it begins and ends with a stamp
   };
 
-  explicit CommandRecorder(const LogicalDevice &device) : device(device), clock(device) {}
+  explicit CommandRecorder(const LogicalDevice &device)
+      : device(device), clock(device), list(device.instance().validates()) {}
   Status createObjects();
   Status addRecording();
   Recording *findKept();

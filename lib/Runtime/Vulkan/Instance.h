@@ -33,6 +33,7 @@ public:
   Instance &operator=(const Instance &) = delete;
 
   VkInstance handle() const { return instance; }
+  bool validates() const { return messenger != VK_NULL_HANDLE; }
   std::vector<VkPhysicalDevice> physicalDevices() const;
   /// Error with the validation layer's first message since the last call; success without one.
   Status takeMessages() const;

@@ -46,6 +46,14 @@ TEST(CommandList, BarriersOnlyWhereRangesMeet) {
   EXPECT_EQ(barriersBetween({buffer(1), 0, 0, true}, write), 0u); // an empty range at an end
 }
 
+TEST(CommandList, WholeBuffersAreCompared) {
+  CommandList list(/*wholeBuffers=*/true);
+  for (const Access &access :
+       {Access{buffer(1), 0, 64, true}, Access{buffer(1), 64, 64}, Access{buffer(2), 0, 64, true}})
+    list.bind({}, {&access, 1});
+  EXPECT_EQ(list.barriers(), 1u);
+}
+
 TEST(CommandList, ABarrierOrdersAllCommandsBeforeIt) {
   CommandList list;
   const Access first{buffer(1), 0, 16, true}, second{buffer(1), 16, 16, true};
@@ -60,6 +68,19 @@ TEST(CommandList, ABarrierOrdersAllCommandsBeforeIt) {
   EXPECT_EQ(list.barriers(), 2u);
   const auto &barrier = std::get<BarrierCommand>(list.commands()[2]);
   EXPECT_EQ(barrier.from, VkPipelineStageFlags{VK_PIPELINE_STAGE_COMPUTE_SHADER_BIT});
+}
+
+TEST(CommandList, NoPartBeginsWithADispatch) {
+  CommandList list;
+  for (int kernel = 0; kernel < 2; ++kernel) {
+    list.bind({}, {});
+    for (uint32_t piece = 0; piece < 3; ++piece)
+      list.dispatch(VK_NULL_HANDLE, {&piece, 1}, {1, 1, 1});
+  }
+  EXPECT_EQ(list.splitFrom(1), 4u);
+  EXPECT_EQ(list.splitFrom(3), 4u);
+  EXPECT_EQ(list.splitFrom(4), 4u);
+  EXPECT_EQ(list.splitFrom(5), 8u); // the end
 }
 
 TEST(CommandList, ManyIndependentCopies) {
