@@ -107,6 +107,11 @@ Expected<FolderModel> FolderModel::open(const std::string &root) {
   model.config = HEDDLE_TRY(model.isStatic() ? staticConfig(model.folder)
                                              : readConfig(configPath(model.folder)));
   Architecture::complete(model.config);
+  if (!model.modules && model.className() == "HF_ColBERT")
+    return inputError(configPath(model.folder) +
+                      ": architectures: expected modules.json with a model for late interaction, "
+                      "found HF_ColBERT alone, whose projection is not supported: PyLate and "
+                      "Sentence-Transformers 6 convert it");
   return model;
 }
 

@@ -173,18 +173,37 @@ Expected<std::optional<int32_t>> heddle::maskTokenOf(const std::string &folder,
   return std::optional<int32_t>();
 }
 
-/// Checks that a prefix that the vocabulary has is one token in a text. PyLate adds its id.
-static Status checkPrefix(const Tokenizer &tokenizer, const std::string &place,
-                          const std::string &whole) {
+/// Makes a token special in the text of a tokenizer.json, so that no step before the model splits it.
+static std::string withSpecial(const std::string &tokenizer, const std::string &token, int32_t id) {
+  Json json = Json::parse(tokenizer); // the tokenizer was read from it
+  Json &added = json["added_tokens"];
+  if (!added.is_array())
+    added = Json::array();
+  auto found =
+      llvm::find_if(added, [&](const Json &entry) { return entry.value("content", "") == token; });
+  if (found == added.end()) {
+    added.push_back({{"id", id}, {"content", token}});
+    found = std::prev(added.end());
+  }
+  for (const char *key : {"single_word", "lstrip", "rstrip", "normalized"})
+    (*found)[key] = false;
+  (*found)["special"] = true;
+  return json.dump();
+}
+
+/// Keeps a prefix whole that is a token of the vocabulary, or begins with one: PyLate adds its id to
+/// texts.
+static Status keepPrefix(const std::string &whole, Description &description) {
+  const Tokenizer tokenizer = *HEDDLE_TRY(tokenizerOf(description));
   for (const std::string &prefix : {whole, whole.substr(0, whole.find(' '))}) {
     const std::optional<int32_t> id = tokenizer.tokenToId(prefix);
     if (!id)
       continue;
     const TokenEncoding tokens = HEDDLE_TRY(tokenizer.encode(prefix, {.specialTokens = false}));
-    if (tokens.ids == std::vector<int32_t>{*id})
-      return {};
-    return inputError(place + ": expected a prefix that the tokenizer takes as one token, found " +
-                      quotedText(prefix) + ", which it splits, which is not supported");
+    std::string &member = description.texts[description.source->tokenizerFile];
+    if (tokens.ids != std::vector<int32_t>{*id})
+      member = withSpecial(member, prefix, *id);
+    return {};
   }
   return {};
 }
@@ -211,7 +230,7 @@ Status heddle::addTokenVectors(const std::string &folder, const std::string &pla
   TokenVectorFacts &facts = description.facts.perToken.emplace();
   for (const auto &[name, prefix] : settings.prefixes)
     if (!prefix.empty())
-      HEDDLE_TRY(checkPrefix(*tokenizer, place + ": " + name + "_prefix", prefix));
+      HEDDLE_TRY(keepPrefix(prefix, description));
   std::vector<std::string> unknown;
   for (const std::string &word : settings.skipped.value_or(std::vector<std::string>()))
     if (std::optional<int32_t> id = tokenizer->tokenToId(word))
