@@ -180,6 +180,25 @@ static Expected<SparseFacts> sparseOf(const Json &config, const std::string &pat
   return SparseFacts{.sums = strategy == "sum", .logTwice = activation == "log1p_relu", .most = {}};
 }
 
+/// Adds a pooling of the model's rows.
+static Status addPooling(const std::string &path, SentenceModules &modules,
+                         std::vector<std::string> &files) {
+  if (!modules.pool.empty() || !modules.output.empty() || modules.first != FirstModule::Transformer)
+    return inputError("type: expected one Pooling, before Dense and Normalize, found it after "
+                      "another module");
+  Json config = HEDDLE_TRY(readObject(path, files));
+  warnOfOthers(
+      config, path,
+      {"word_embedding_dimension", "embedding_dimension", "pooling_mode*", "include_prompt"},
+      modules);
+  modules.pool = HEDDLE_TRY(poolingsOf(config, path));
+  const Json prompt = config.value("include_prompt", Json(true));
+  if (!prompt.is_boolean())
+    return inputError(path + ": include_prompt: expected true or false, found " + shown(prompt));
+  modules.promptIsPooled = prompt == true;
+  return {};
+}
+
 /// Adds one module after the model.
 static Status addModule(llvm::StringRef type, const std::string &folder, SentenceModules &modules,
                         std::vector<std::string> &files) {
@@ -228,20 +247,7 @@ static Status addModule(llvm::StringRef type, const std::string &folder, Sentenc
     modules.folders[modules.output.size()] = folder;
     modules.output.push_back(HEDDLE_TRY(denseOf(config, path)));
   } else if (type == "Pooling") {
-    if (!modules.pool.empty() || !modules.output.empty() ||
-        modules.first != FirstModule::Transformer)
-      return inputError("type: expected one Pooling, before Dense and Normalize, found it after "
-                        "another module");
-    Json config = HEDDLE_TRY(readObject(path, files));
-    warnOfOthers(
-        config, path,
-        {"word_embedding_dimension", "embedding_dimension", "pooling_mode*", "include_prompt"},
-        modules);
-    modules.pool = HEDDLE_TRY(poolingsOf(config, path));
-    const Json prompt = config.value("include_prompt", Json(true));
-    if (!prompt.is_boolean())
-      return inputError(path + ": include_prompt: expected true or false, found " + shown(prompt));
-    modules.promptIsPooled = prompt == true;
+    HEDDLE_TRY(addPooling(path, modules, files));
   } else if (type != "Dropout") { // no effect at inference
     return inputError("type: expected Transformer, Pooling, Dense, Normalize, LogitScore, "
                       "SpladePooling, MultiVectorMask or Dropout, found " +
