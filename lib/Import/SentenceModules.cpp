@@ -417,6 +417,10 @@ heddle::readSentenceModules(const std::string &folder, std::vector<std::string> 
   }
   HEDDLE_TRY(readPylate(folder, modules, files));
   HEDDLE_TRY(checkModules(modules, path));
+  if (!modules.perToken && modules.tokens.hasLengths())
+    modules.warnings.push_back(path + ": expected query_length, document_length and "
+                                      "query_expansion only with vectors of tokens, found a model "
+                                      "of texts' vectors, which does not follow them");
   modules.ofHead &= modules.pool.empty() && modules.output.empty() && !modules.score;
   if (modules.pool.empty() && !modules.score && !modules.sparse && !modules.perToken &&
       !modules.ofHead && modules.first == FirstModule::Transformer)

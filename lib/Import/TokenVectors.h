@@ -22,6 +22,7 @@ struct TokenSettings {
   std::optional<std::vector<std::string>> skipped;    ///< tokens without a vector
   bool skipsInQueries = false;
   std::vector<std::pair<std::string, std::string>> prefixes; ///< begin the prompts of these names
+  bool hasLengths() const { return queryLength || documentLength || expandedLength; }
 };
 
 /// Reads the settings that are in `config`, the object of the file `path`.

@@ -162,7 +162,8 @@ TEST_F(FolderImportTest, SettingsOfModulesThatAreLeftOutAreWarnings) {
       model->warnings,
       ElementsAre(HasSubstr("sentence_bert_config.json: expected only max_seq_length, "
                             "do_lower_case, transformer_task, modality_config, "
-                            "module_output_name, unpad_inputs, found 'stems'"),
+                            "module_output_name, unpad_inputs, query_length, document_length, "
+                            "query_expansion, found 'stems'"),
                   HasSubstr("1_Pooling/config.json: expected only word_embedding_dimension, "
                             "embedding_dimension, pooling_mode*, include_prompt, found "
                             "'layers'")));
