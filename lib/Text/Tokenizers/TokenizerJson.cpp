@@ -4,8 +4,6 @@
 
 #include "TokenizerJson.h"
 
-#include "heddle/Tokenizers/FolderFiles.h"
-
 namespace heddle::tokenizers {
 
 Json sequenceJson(const char *list, Json steps) {

@@ -7,6 +7,7 @@
 #pragma once
 
 #include "heddle/Support/Json.h"
+#include "heddle/Tokenizers/FolderFiles.h"
 
 namespace heddle::tokenizers {
 
