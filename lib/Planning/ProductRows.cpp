@@ -6,6 +6,8 @@
 
 #include "heddle/Support/Try.h"
 
+#include "llvm/ADT/StringExtras.h"
+
 #include <bit>
 #include <cstdlib>
 
