@@ -275,7 +275,7 @@ struct ProductStrategy {
   std::unique_ptr<CpuProduct> (*make)(CpuEmitter &emitter, ProductOpInterface op);
 };
 template <class Product>
-constexpr ProductStrategy strategyOf() {
+constexpr ProductStrategy strategyOf() noexcept {
   return {Product::accepts, Product::keeps, Product::packsFrom,
           [](CpuEmitter &emitter, ProductOpInterface op) -> std::unique_ptr<CpuProduct> {
             return std::make_unique<Product>(emitter, op);

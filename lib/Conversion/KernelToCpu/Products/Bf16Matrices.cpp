@@ -215,4 +215,4 @@ CpuProduct::RowPart Bf16Matrices::sumRows(const Fragment &shape, const TileMemor
   };
 }
 
-constinit const ProductStrategy heddle::kernel::bf16Matrices = strategyOf<Bf16Matrices>();
+const ProductStrategy heddle::kernel::bf16Matrices = strategyOf<Bf16Matrices>();
