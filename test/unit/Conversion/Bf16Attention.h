@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The attention of test/Conversion/bodies/attention.mlir with queries, keys and values in bf16.
+// The attention of test/data/bodies/attention.mlir with queries, keys and values in bf16.
 #pragma once
 
 #include "NarrowTensors.h"
