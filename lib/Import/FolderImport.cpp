@@ -410,6 +410,15 @@ static Status addGeneration(FolderModel &source, const ImportOptions &options, J
   return {};
 }
 
+/// Stages give vectors, whatever head was trained. A sparse vector is pooled from the logits of the
+/// head for masked words.
+static void takeHeadOfStages(FolderModel &source) {
+  if (source.hasStages())
+    source.config.erase("architectures");
+  if (source.modules && source.modules->sparse)
+    source.config["architectures"] = Json::array({"ForMaskedLM"});
+}
+
 Expected<ImportedModel> heddle::importFolder(const std::string &root, const ImportOptions &options,
                                              mlir::MLIRContext &context) {
   FolderModel source = HEDDLE_TRY(openModel(root, options));
@@ -420,10 +429,7 @@ Expected<ImportedModel> heddle::importFolder(const std::string &root, const Impo
   if (modules && modules->score)
     scores = HEDDLE_TRY(TokenScores::load(folder, source.config, *modules->score));
   HEDDLE_TRY(takeTraining(source, options));
-  if (source.hasStages()) // the stages give vectors, whatever head was trained
-    source.config.erase("architectures");
-  if (modules && modules->sparse)
-    source.config["architectures"] = Json::array({"ForMaskedLM"});
+  takeHeadOfStages(source);
   Architecture architecture = HEDDLE_TRY(Architecture::load(folder, source.config, options.part));
   if (const auto &parts = architecture.joinedParts();
       !parts.empty() && !options.training && options.pool.empty())

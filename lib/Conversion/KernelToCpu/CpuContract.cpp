@@ -68,17 +68,17 @@ LogicalResult CpuEmitter::emitContract(ProductOpInterface op) {
     };
     const auto &ahead = product(op).ahead;
     auto summed = [&] { return readFragment(ahead->sums, op.getType()).registers; };
-    auto either = [&]() -> Registers {
+    auto value = [&]() -> Registers {
       if (!ahead || (ahead->isSummed && loops.isOneRow()))
         return sum();
-      return ahead->isSummed ? this->either(ahead->isSummed, summed, sum) : summed();
+      return ahead->isSummed ? either(ahead->isSummed, summed, sum) : summed();
     };
     if (RowRange range = op.getRange(); range.visited && columnBase(columnsOf(op.getType())))
       result.registers =
           ifVisited(visitBit(range.visited, range.visitTile, columnBase(columnsOf(op.getType()))),
-                    zeros, either);
+                    zeros, value);
     else
-      result.registers = either();
+      result.registers = value();
   }
   fragments[op->getResult(0)] = std::move(result);
   return success();

@@ -283,7 +283,7 @@ constexpr ProductStrategy strategyOf() noexcept {
 }
 
 extern const ProductStrategy bf16Dot2, bf16Matrices, bf16Widened, commonRows, f16Accumulate,
-    groupBytes, int4, int8Dot4, int8Matrices, int8Pairs, keptAsBf16, keptAsBf16Matrices, widened;
+    groupBytes, int4, int8Dot4, int8Matrices, int8Pairs, keptAsBf16, widened;
 
 /// Returns the first strategy of the list that accepts the op's formats.
 const ProductStrategy &chooseStrategy(ProductOpInterface op, const CpuTarget &target);

@@ -52,7 +52,7 @@ CommandRecorder::~CommandRecorder() {
   vk.vkDestroyCommandPool(device.handle(), pool, nullptr); // destroys its command buffers too
 }
 
-/// Adds an empty recording behind the others.
+/// Adds an empty recording after the others.
 Status CommandRecorder::addRecording() {
   auto added = std::make_unique<Recording>();
   added->list = CommandList(device.instance().validates());
