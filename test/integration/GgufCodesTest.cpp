@@ -8,6 +8,7 @@
 
 #include "GgufFile.h"
 #include "LinearModel.h"
+#include "Sequence.h"
 
 #include "heddle/ExecutionEngine/Verify.h"
 #include "heddle/Support/Float.h"
@@ -18,12 +19,6 @@ using namespace heddle::test;
 namespace {
 
 constexpr int64_t size = 64, heads = 2, headSize = size / heads, hidden = 96, words = 20;
-
-struct Sequence {
-  uint32_t state = 5;
-  uint32_t operator()() { return (state = state * 1664525u + 1013904223u) >> 8; }
-  float unit() { return static_cast<float>((*this)()) * 0x1p-23f - 1; }
-};
 
 /// A matrix of the file, in blocks of 32 numbers.
 struct Blocks {

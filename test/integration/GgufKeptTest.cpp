@@ -8,6 +8,7 @@
 
 #include "GgufFile.h"
 #include "LinearModel.h"
+#include "Sequence.h"
 
 #include "heddle/ExecutionEngine/Verify.h"
 #include "heddle/Pack/GgufWeights.h"
@@ -19,12 +20,6 @@ using namespace heddle::test;
 namespace {
 
 constexpr int64_t size = 256, heads = 4, headSize = size / heads, hidden = 512, words = 20;
-
-struct Sequence {
-  uint32_t state = 5;
-  uint32_t operator()() { return (state = state * 1664525u + 1013904223u) >> 8; }
-  float unit() { return static_cast<float>((*this)()) * 0x1p-23f - 1; }
-};
 
 /// Blocks of a type: its number, their size, and the offsets of their f16 scale and minimum.
 struct BlockType {

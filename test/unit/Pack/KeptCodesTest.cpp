@@ -8,6 +8,7 @@
 
 #include "GgufFile.h"
 #include "Int4Groups.h"
+#include "Sequence.h"
 #include "TemporaryFolder.h"
 
 #include "heddle/Pack/GgufWeights.h"
@@ -27,8 +28,7 @@ constexpr uint32_t q4_0 = 2, q4_1 = 3;
 
 /// A matrix of blocks with random codes, and with scales and minimums from `halves` in turn.
 std::string blocksOf(int64_t rows, bool hasMinimum, const std::vector<uint16_t> &halves) {
-  uint32_t state = 7;
-  auto next = [&] { return (state = state * 1664525u + 1013904223u) >> 8; };
+  Sequence next{7};
   std::string bytes;
   for (int64_t block = 0; block < rows * groups; ++block) {
     bytes += GgufFile::number(halves[static_cast<size_t>(block) % halves.size()]);
