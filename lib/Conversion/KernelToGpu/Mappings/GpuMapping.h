@@ -130,7 +130,7 @@ protected:
   /// Number of invocations that own columns of a tile.
   virtual int64_t activeColumns(int64_t tileColumns) const;
   /// Maxima of this invocation's rows of a tile.
-  kernel::Fragment maximaOfRows(const kernel::Fragment &tile);
+  virtual kernel::Fragment maximaOfRows(const kernel::Fragment &tile);
   /// Sums of this invocation's rows of the staged tile.
   virtual kernel::Fragment sumsOfStagedRows(mlir::RankedTensorType type);
   /// Sum of a row of the staged tile, by one invocation because the order of a sum is fixed.

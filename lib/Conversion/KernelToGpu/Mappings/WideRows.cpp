@@ -2,10 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The mapping `wide_rows` of norms and codes of rows. As many invocations as have two or three
-// vec4s each share a row and hold it in registers, so that it is loaded once and all loads are in
-// flight together. For a sum the row goes to workgroup memory. Four invocations, with four of the
-// sum's sixteen lanes each, add its columns in ascending order: the order of `strided`.
+// The mapping `wide_rows` of norms and codes of rows. 32 to 256 invocations share a row, with two or
+// three vec4s each. They hold the row in registers, so it is loaded once and all loads are in flight
+// together. A sum writes the row to workgroup memory. Four invocations then add its columns in
+// ascending order, each in four of the sum's sixteen lanes. This is the order of `strided`.
 
 #include "GpuMapping.h"
 
@@ -15,7 +15,6 @@
 using namespace mlir;
 using heddle::kernel::Fragment;
 using heddle::kernel::ReduceKind;
-using heddle::kernel::ReduceOp;
 
 namespace heddle {
 
@@ -29,35 +28,17 @@ public:
   }
   int64_t columnOf(int64_t number) const override { return number * e.width * e.placement.tx; }
   Value firstColumn(int64_t) override { return e.add(e.mul(e.tx, e.width), e.at.elementColumn); }
-  LogicalResult emitReduce(ReduceOp op) override;
   bool loopsOverElements() const override { return false; }
 
 protected:
   int64_t activeColumns(int64_t) const override { return e.placement.tx; }
-  Fragment maximaOfRows(const Fragment &tile);
+  Fragment maximaOfRows(const Fragment &tile) override;
   Fragment sumsOfStagedRows(RankedTensorType type) override;
 
 private:
   Value lanesOfStagedRow(int64_t columns);
 };
 } // namespace
-
-LogicalResult WideRows::emitReduce(ReduceOp op) {
-  auto type = cast<RankedTensorType>(op.getOperand().getType());
-  if (type.getDimSize(1) == 1)
-    return e.reduceFragment(op);
-  FailureOr<Fragment> tile = e.use(op.getOperand());
-  if (failed(tile))
-    return tile;
-  if (op.getKind() == ReduceKind::Max) {
-    e.fragments[op.getResult()] = maximaOfRows(*tile);
-    return success();
-  }
-  if (LogicalResult staged = e.workgroup.stage(op.getOperand()); failed(staged))
-    return staged;
-  e.fragments[op.getResult()] = sumsOfStagedRows(type);
-  return success();
-}
 
 /// Each group of four invocations combines its columns; all then read the maxima of their row's
 /// groups, four at a time.
