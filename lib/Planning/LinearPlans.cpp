@@ -105,10 +105,13 @@ static int64_t commonTile(const LinearQuestion &q) {
                      storedColumns(q.views, q.first()) <= fewColumns,
              isNarrow =
                  q.sizes.stagedSteps && (isFew || (q.isGated() && q.sizes.multipliesMatrices));
+  auto dividesAll = [&](int64_t tile) {
+    return llvm::all_of(q.parts, [&](const LinearPart &part) {
+      return part.rotary || unitOf(q.views, part) % tile == 0;
+    });
+  };
   for (int64_t tile : q.sizes.linearColumns)
-    if (!(isNarrow && tile > narrowColumns) && llvm::all_of(q.parts, [&](const LinearPart &part) {
-          return part.rotary || unitOf(q.views, part) % tile == 0;
-        }))
+    if (!(isNarrow && tile > narrowColumns) && dividesAll(tile))
       return tile;
   return 16;
 }
@@ -177,8 +180,9 @@ KernelPlan planning::planBlocked(const Question &q, const Products &products,
 /// The table's case of products whose widest tile has `most` columns.
 static ProductCase caseOf(const Products &products, Mapping mapping, int64_t most) {
   const NumberFormat &format = *products.format;
-  return {mapping, most <= narrowColumns, formatOf(format.weights).isCode(),
-          format.rows != format.weights, products.sums > sumsOfRow(format, most)};
+  const Width width = most <= narrowColumns ? Width::Narrow : Width::Wide;
+  return {mapping, width, formatOf(format.weights).isCode(), format.rows != format.weights,
+          products.sums > sumsOfRow(format, most)};
 }
 
 static std::string reasonOf(const ProductRow &row) {
@@ -194,8 +198,9 @@ KernelPlan planning::planStaged(const Question &q, const Products &products,
   if (const MatrixShape *shape = q.gpu->matrixOf(products.format->rows, products.format->weights))
     block = std::max(block, row.matrixSteps * shape->k / formatOf(shape->operands).perWord);
   return {PlanAttr::get(q.context(), mapping, tile,
-                        {products.rows / row.rowsOfInvocation, std::max<int64_t>(most / 8, 4)},
-                        block, row.ahead),
+                        {products.rows / row.rowsOfInvocation,
+                         std::max<int64_t>(most / row.columnsOfInvocation, 4)},
+                        block, row.ahead, /*heads=*/0, row.buffers),
           reasonOf(row)};
 }
 
@@ -204,11 +209,13 @@ static KernelPlan planFewRows(const LinearQuestion &q, const Products &products,
                               ArrayRef<int64_t> tile) {
   const Mapping mapping = q.sizes.multipliesMatrices ? Mapping::MatrixFewRows : Mapping::FewRows;
   ProductCase product = caseOf(products, mapping, *llvm::max_element(tile.drop_front()));
-  product.isNarrow = q.columns() <= fewColumns && !product.hasSeveral;
+  const bool isNarrow = q.columns() <= fewColumns && !product.hasSeveral;
+  product.width = isNarrow ? Width::Narrow : Width::Wide;
   product.isRounded |= formatOf(products.format->rows).isCode();
   const ProductRow row = productRow(product);
   constexpr int64_t across = 16;
-  return {PlanAttr::get(q.context(), mapping, tile, {products.rows, across}, row.block, row.ahead),
+  return {PlanAttr::get(q.context(), mapping, tile, {products.rows, across}, row.block, row.ahead,
+                        /*heads=*/0, row.buffers),
           reasonOf(row)};
 }
 

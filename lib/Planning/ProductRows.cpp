@@ -7,6 +7,7 @@
 #include "heddle/Support/Try.h"
 
 #include "llvm/ADT/StringExtras.h"
+#include "llvm/ADT/StringSwitch.h"
 
 #include <bit>
 #include <cstdlib>
@@ -19,49 +20,50 @@ static constexpr std::nullopt_t either = std::nullopt;
 
 /// The table, in order of precedence.
 static constexpr ProductRow rows[] = {
-    // mapping, narrow, code, rounded, several, rows of an invocation, block, ahead, matrix steps
-    {Mapping::Staged, true, true, either, either, 8, 8, 1, 0,
+    // mapping, width, code, rounded, several, rows and columns of an invocation, block, ahead,
+    // buffers, matrix steps
+    {Mapping::Staged, Width::Narrow, true, either, either, 8, 8, 8, 1, 1, 0,
      "a narrow tile has few invocations for its workgroup memory, so its blocks are short; a "
      "second block in flight does not help codes",
      "gpu-static: product int8, level 1: waves"},
-    {Mapping::Staged, true, either, either, either, 8, 8, 2, 0,
+    {Mapping::Staged, Width::Narrow, either, either, either, 8, 8, 8, 2, 1, 0,
      "a narrow tile has few invocations for its workgroup memory, so its blocks are short, with "
      "two in flight",
      "gpu-static: product, level 1: waves"},
-    {Mapping::Staged, either, either, either, either, 8, 16, 1, 0,
+    {Mapping::Staged, either, either, either, either, 8, 8, 16, 1, 1, 0,
      "an invocation holds 8 x 8 sums; a block takes 17 KiB of workgroup memory",
      "gpu-static: product f32, level 1: rate"},
-    {Mapping::Matrix, true, either, false, false, 4, 16, 1, 4,
+    {Mapping::Matrix, Width::Narrow, either, false, false, 4, 8, 16, 1, 1, 4,
      "a narrow tile has few workgroups, each of which waits for the loads of a block: blocks of "
      "whole cache lines keep more loads in flight",
      "gpu: product bf16, 512 rows, 2,048 columns"},
-    {Mapping::Matrix, true, either, either, either, 4, 16, 1, 0,
+    {Mapping::Matrix, Width::Narrow, either, either, either, 4, 8, 16, 1, 1, 0,
      "4 x 8 sums of an invocation give a narrow tile twice the invocations",
      "gpu-static: product, level 2: waves"},
-    {Mapping::Matrix, either, either, either, either, 8, 16, 1, 0,
+    {Mapping::Matrix, either, either, either, either, 8, 8, 16, 1, 1, 0,
      "an invocation holds 8 x 8 sums of a matrix unit", "gpu-static: product f16, level 2: rate"},
-    {Mapping::FewRows, either, either, either, either, 0, 32, 2, 0,
+    {Mapping::FewRows, either, either, either, either, 0, 0, 32, 2, 1, 0,
      "few rows are bound by loading weights: two blocks of 2 KiB are in flight",
      "gpu-static: one row f32: rate"},
-    {Mapping::MatrixFewRows, true, either, true, either, 0, 128, 1, 0,
+    {Mapping::MatrixFewRows, Width::Narrow, either, true, either, 0, 0, 128, 1, 1, 0,
      "few columns are few workgroups, which load twice as much at once; the rounding of rows takes "
      "the registers of a second block",
      "gpu: product int8, 1 row, 2,048 columns"},
-    {Mapping::MatrixFewRows, true, either, either, either, 0, 128, 2, 0,
+    {Mapping::MatrixFewRows, Width::Narrow, either, either, either, 0, 0, 128, 2, 1, 0,
      "few columns are few workgroups, which load twice as much at once",
      "gpu: product bf16, 1 row, 2,048 columns"},
-    {Mapping::MatrixFewRows, either, either, true, either, 0, 64, 1, 0,
+    {Mapping::MatrixFewRows, either, either, true, either, 0, 0, 64, 1, 1, 0,
      "few rows are bound by loading weights; the rounding of rows takes the registers of a second "
      "block",
      "gpu: llama int8, a token"},
-    {Mapping::MatrixFewRows, either, either, either, either, 0, 64, 2, 0,
+    {Mapping::MatrixFewRows, either, either, either, either, 0, 0, 64, 2, 1, 0,
      "few rows are bound by loading weights: two blocks of 4 KiB are in flight",
      "gpu: llama bf16, a token"},
 };
 
 bool ProductRow::holdsFor(const ProductCase &product) const {
-  auto holds = [](std::optional<bool> wanted, bool found) { return !wanted || *wanted == found; };
-  return mapping == product.mapping && holds(isNarrow, product.isNarrow) &&
+  auto holds = [](auto wanted, auto found) { return !wanted || *wanted == found; };
+  return mapping == product.mapping && holds(width, product.width) &&
          holds(isCode, product.isCode) && holds(isRounded, product.isRounded) &&
          holds(hasSeveral, product.hasSeveral);
 }
@@ -69,35 +71,46 @@ bool ProductRow::holdsFor(const ProductCase &product) const {
 //===- Experiments -------------------------------------------------------===//
 
 namespace {
-/// A block, and blocks ahead, in place of those of the table.
+/// A block, blocks ahead, and buffers, in place of those of the table.
 struct Experiment {
   Mapping mapping;
-  std::optional<bool> isNarrow;
-  int64_t block, ahead;
+  std::optional<Width> width;
+  int64_t block, ahead, buffers;
 };
 } // namespace
 
 static constexpr const char *variable = "HEDDLE_PLAN_ROWS";
 
-/// Parses `matrix/wide=32,2`. Blocks are powers of two, so that whole matrices and groups divide
-/// them; longer ones exceed the workgroup memory.
+static std::optional<Width> widthOf(llvm::StringRef name) {
+  return llvm::StringSwitch<std::optional<Width>>(name)
+      .Case("narrow", Width::Narrow)
+      .Case("wide", Width::Wide)
+      .Default(std::nullopt);
+}
+
+/// Parses `matrix/wide=32,2` or `matrix/wide=8,1,2`. Blocks are powers of two, so that whole matrices
+/// and groups divide them; longer ones exceed the workgroup memory.
 static Expected<Experiment> parsed(llvm::StringRef text) {
   auto [name, numbers] = text.split('=');
   auto [mapping, width] = name.split('/');
-  auto [block, ahead] = numbers.split(',');
+  auto [block, others] = numbers.split(',');
+  auto [ahead, buffers] = others.split(',');
   Experiment made{};
+  made.buffers = 1;
   std::optional<Mapping> found = kernel::symbolizeMapping(mapping);
-  const bool isWidth = width.empty() || width == "narrow" || width == "wide";
-  if (!found || !kernel::stages(*found) || !isWidth || block.getAsInteger(10, made.block) ||
-      ahead.getAsInteger(10, made.ahead) || made.block < 8 || made.block > 512 ||
-      !std::has_single_bit(static_cast<uint64_t>(made.block)) || made.ahead < 1 || made.ahead > 4)
-    return usageError(std::string(variable) +
-                      ": expected MAPPING[/narrow or /wide]=BLOCK,AHEAD with a mapping that stages "
-                      "products, a power of two from 8 to 512 and 1 to 4, found '" +
-                      text.str() + "'");
+  made.width = widthOf(width);
+  if (!found || !kernel::stages(*found) || (!width.empty() && !made.width) ||
+      block.getAsInteger(10, made.block) || ahead.getAsInteger(10, made.ahead) || made.block < 8 ||
+      made.block > 512 || !std::has_single_bit(static_cast<uint64_t>(made.block)) ||
+      made.ahead < 1 || made.ahead > 4 ||
+      (!buffers.empty() && buffers.getAsInteger(10, made.buffers)) || made.buffers < 1 ||
+      made.buffers > 2)
+    return usageError(
+        std::string(variable) +
+        ": expected MAPPING[/narrow or /wide]=BLOCK,AHEAD[,BUFFERS] with a mapping that "
+        "stages products, a power of two from 8 to 512, 1 to 4, and 1 or 2, found '" +
+        text.str() + "'");
   made.mapping = *found;
-  if (!width.empty())
-    made.isNarrow = width == "narrow";
   return made;
 }
 
@@ -115,17 +128,23 @@ Status planning::checkPlanRows() {
   return {};
 }
 
+/// The experiments of the environment, which checkPlanRows has checked.
+static std::vector<Experiment> checkedExperiments() {
+  Expected<std::vector<Experiment>> all = experiments();
+  assert(all && "checkPlanRows precedes");
+  return std::move(*all);
+}
+
 ProductRow planning::productRow(const ProductCase &product) {
   const auto *row = llvm::find_if(rows, [&](const ProductRow &r) { return r.holdsFor(product); });
   assert(row != std::end(rows) && "each mapping that stages products has a row for either case");
   ProductRow chosen = *row;
-  const Expected<std::vector<Experiment>> all = experiments();
-  assert(all && "checkPlanRows precedes");
-  for (const Experiment &experiment : *all)
+  for (const Experiment &experiment : checkedExperiments())
     if (experiment.mapping == product.mapping &&
-        experiment.isNarrow.value_or(product.isNarrow) == product.isNarrow) {
+        experiment.width.value_or(product.width) == product.width) {
       chosen.block = experiment.block;
       chosen.ahead = experiment.ahead;
+      chosen.buffers = experiment.buffers;
       chosen.matrixSteps = 0;
       chosen.reason = "an experiment";
       chosen.bench = variable;

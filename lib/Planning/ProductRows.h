@@ -13,12 +13,15 @@
 
 namespace heddle::planning {
 
+/// Width of a product. `Narrow`: the tile has at most `narrowColumns`; in a variant for few rows,
+/// the layer has at most `fewColumns` and one product. `Wide`: other tiles of up
+/// to 128 columns.
+enum class Width { Narrow, Wide };
+
 /// Properties of a staged product that its choice depends on.
 struct ProductCase {
   kernel::Mapping mapping;
-  /// The tile has at most `narrowColumns`. In a variant for few rows: the layer has at most
-  /// `fewColumns` and one product.
-  bool isNarrow = false;
+  Width width = Width::Wide;
   bool isCode = false; ///< the weights are codes
   /// Rows have another type than the weights: they are rounded, or are bytes for weights of int4. In
   /// a variant for few rows, also rows of codes.
@@ -29,11 +32,12 @@ struct ProductCase {
 /// A choice and its conditions. An empty condition holds for both values.
 struct ProductRow {
   kernel::Mapping mapping;
-  std::optional<bool> isNarrow, isCode, isRounded, hasSeveral;
-  /// Rows of sums that an invocation holds; 0: the workgroup is 8 rows by 16.
-  int64_t rowsOfInvocation;
-  int64_t block, ahead; ///< as in #kernel.plan
-  int64_t matrixSteps;  ///< minimum number of steps of the level's matrix in a block
+  std::optional<Width> width;
+  std::optional<bool> isCode, isRounded, hasSeveral;
+  /// Rows and columns of sums that an invocation holds; 0: the workgroup is 8 rows by 16.
+  int64_t rowsOfInvocation, columnsOfInvocation;
+  int64_t block, ahead, buffers; ///< as in #kernel.plan
+  int64_t matrixSteps;           ///< minimum number of steps of the level's matrix in a block
   const char *reason;
   const char *bench; ///< a row of `bench/gpu`, or of the gates of `bench/gpu-static`
 
@@ -41,8 +45,9 @@ struct ProductRow {
 };
 
 /// The first row that holds. Every case of the mappings staged, few_rows, matrix and
-/// matrix_few_rows has one. HEDDLE_PLAN_ROWS replaces its block and the blocks ahead, for
-/// experiments: `matrix/wide=32,2;matrix_few_rows=128,1` (bench/gpu-lab). Results keep their bits.
+/// matrix_few_rows has one. HEDDLE_PLAN_ROWS replaces its block, the blocks ahead and the
+/// buffers, for experiments: `matrix/wide=8,1,2;matrix_few_rows=128,1` (bench/gpu-lab). There is one
+/// buffer unless two are given. Results keep their bits.
 ProductRow productRow(const ProductCase &product);
 /// A usage error if HEDDLE_PLAN_ROWS is set to something else.
 Status checkPlanRows();

@@ -4,9 +4,14 @@
 //
 // This file orders the loads, writes and products of a workgroup that sums over blocks
 // of k. Each invocation loads its part of a block to registers, and writes it to workgroup
-// memory after all invocations have multiplied the previous block. Short blocks need little
-// workgroup memory and thus raise occupancy, but multiplying one takes less time than a
-// load. Two blocks are then in flight (`ahead` of the plan).
+// memory. Short blocks need little workgroup memory and thus raise occupancy, but
+// multiplying one takes less time than a load. Two blocks are then in flight (`ahead` of
+// the plan).
+//
+// With one buffer, a block is written after all invocations have multiplied the previous
+// one, so it takes two barriers. With two buffers, blocks alternate between them. A block
+// is written over the one before the last, which every invocation multiplied before the
+// barrier of the last one. One barrier is then enough (`buffers` of the plan).
 #pragma once
 
 #include "GpuEmitter.h"
@@ -28,7 +33,9 @@ struct BlockSteps {
   /// Appends this invocation's part of the block: equal numbers of values for all blocks but the
   /// last.
   std::function<void(const KBlock &block, Registers &loaded)> fetch;
-  /// Writes the fetched values to workgroup memory; may also update sums.
+  /// Emits a barrier if other invocations may still read the previous block.
+  std::function<void()> waitForReaders;
+  /// Writes the fetched values to workgroup memory; may also update sums. Emits no barrier.
   std::function<void(const KBlock &block, llvm::ArrayRef<mlir::Value> loaded, Registers &sums)>
       store;
   std::function<void(const KBlock &block, Registers &sums)> multiply;

@@ -32,7 +32,8 @@ struct GpuPlacement {
   int64_t rows = 1;       ///< rows of an invocation
   /// Steps of k that products over features stage at a time (GpuStaging.h); 0: nothing is staged.
   int64_t block = 0;
-  int64_t ahead = 1; ///< blocks in flight while one is multiplied (GpuBlocks.h)
+  int64_t ahead = 1;   ///< blocks in flight while one is multiplied (GpuBlocks.h)
+  int64_t buffers = 1; ///< blocks in workgroup memory
   /// Shape of the matrices that matrix units multiply (GpuMatrices.h); null: no matrix units.
   const MatrixShape *matrix = nullptr;
   int64_t mostColumns = 0;   ///< columns of the kernel's widest product on matrix units

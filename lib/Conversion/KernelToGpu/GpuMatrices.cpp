@@ -64,6 +64,9 @@ LogicalResult placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPla
     const MatrixShape *shape = target.matrixOf(elementOf(op.getLhs()), elementOf(op.getRhs()));
     if (!shape)
       return noMatrixUnit(op, target);
+    if (elementOf(op.getRhs()) == DType::I4 && placement.block % (2 * kGroupWords) != 0)
+      return op.emitOpError("expected blocks of an even number of groups, which are ")
+             << 2 * kGroupWords << " words, found " << placement.block;
     chosen = chosen ? chosen : shape;
     const int64_t columns = op.getType().getDimSize(1);
     placement.mostColumns = std::max(placement.mostColumns, columns);
@@ -79,8 +82,8 @@ LogicalResult placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPla
 
 //===- Sizes --------------------------------------------------------------===//
 
-/// Returns the array of a kernel. It holds a block of both sides, or a row of matrices of sums for
-/// each subgroup.
+/// Returns the array of a kernel. It holds the plan's buffers of a block of both sides, or a row of
+/// matrices of sums for each subgroup.
 static MatrixArray arrayOf(const GpuPlacement &placement, int64_t perWord) {
   const MatrixShape &shape = *placement.matrix;
   const int64_t pitch = placement.block / kVec4 + 1, rows = placement.ty * placement.rows,
@@ -93,7 +96,8 @@ static MatrixArray arrayOf(const GpuPlacement &placement, int64_t perWord) {
                                                                 : subgroupColumns),
                 staged = (rows + placement.stagedColumns) * pitch;
   const int64_t unit = shape.k / perWord % kVec4 == 0 ? kVec4 : kVec4 / 2;
-  return {unit, std::max(sums, staged) * kVec4 / unit};
+  return {unit, std::max(sums, placement.buffers * staged) * kVec4 / unit, SharedArray::Matrices,
+          staged * kVec4 / unit};
 }
 
 static int64_t wordsElements(DType operands) { return formatOf(operands).perWord; }
@@ -227,7 +231,6 @@ void GpuMatrices::fetch(Value first, bool ends, Registers &loaded) {
 }
 
 void GpuMatrices::store(ArrayRef<Value> loaded) {
-  e.workgroup.barrier(); // all have read the previous block
   for (GpuMatrixStaging &right : rights) {
     right.store(loaded.take_front(right.loads()));
     loaded = loaded.drop_front(right.loads());
@@ -239,13 +242,13 @@ void GpuMatrices::store(ArrayRef<Value> loaded) {
   left->store(rowVec4s);
   if (groups)
     groups->store(loaded.drop_front(left->loads()));
-  e.workgroup.barrier();
 }
 
 /// Loads a matrix of either side, which begins `place` entries after the start of its rows.
 Value GpuMatrices::loadSide(MatrixUnit::Side side, Value row, Value place) {
   const int64_t pitch = (block / kVec4 + 1) * array.perVec4();
-  return unit.load(side, /*number=*/0, pointer(e.add(e.mul(row, pitch), place)), pitch);
+  Value start = e.workgroup.inBuffer(e.add(e.mul(row, pitch), place), array.staged);
+  return unit.load(side, /*number=*/0, pointer(start), pitch);
 }
 
 /// Adds one product of matrices to each matrix of sums of the subgroup.
@@ -339,6 +342,7 @@ void GpuMatrices::sumAll() {
   Registers weights(sumsCodes() ? products.size() * rights.front().loads() : 0, e.constant(0));
   const BlockSteps steps{
       .fetch = [&](const KBlock &now, Registers &loaded) { fetch(now.first, now.isLast, loaded); },
+      .waitForReaders = [&] { e.workgroup.barrier(); },
       .store =
           [&](const KBlock &, ArrayRef<Value> loaded, Registers &weights) {
             store(loaded);

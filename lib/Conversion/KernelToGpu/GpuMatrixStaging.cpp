@@ -153,8 +153,8 @@ void GpuMatrixStaging::store(ArrayRef<Value> loaded) {
           words.push_back(e.extract(vec4, part * array.unit + word));
         value = e.vectorOf(words);
       }
-      e.workgroup.write(array.use, entry, array.entries, e.add(slot.place, e.constant(part)),
-                        value);
+      Value place = e.workgroup.inBuffer(e.add(slot.place, e.constant(part)), array.staged);
+      e.workgroup.write(array.use, entry, array.entries, place, value);
     }
   }
 }
@@ -212,6 +212,28 @@ Value GpuMatrixStaging::entryOfScale(Value row) {
   return e.entry.shared(SharedArray::Maxima, e.builder.getF32Type(), block.rows, row);
 }
 
+/// Returns the largest of a row's maxima, one of each vec4 of a block, and of the least scale.
+Value GpuMatrixStaging::largestOfRow(Value row) {
+  Value most = e.constant(kLeastScale);
+  auto read = [&](Value place, Value lane = {}) {
+    return e.asWords(e.workgroup.read(array.use, e.vec4Type(), array.entries, place, lane));
+  };
+  if (block.vec4s < kVec4) {
+    Value first = e.mul(row, block.vec4s);
+    for (int64_t vec4 = 0; vec4 < block.vec4s; ++vec4) {
+      Value place = e.add(first, e.constant(vec4));
+      most = e.maximum(most, read(e.memory.quarter(place), e.masked(place, kVec4 - 1)));
+    }
+    return most;
+  }
+  for (int64_t vec4 = 0; vec4 < block.vec4s / kVec4; ++vec4) {
+    Value four = read(e.add(e.mul(row, block.vec4s / kVec4), e.constant(vec4)));
+    for (int64_t word = 0; word < kVec4; ++word)
+      most = e.maximum(most, e.extract(four, word));
+  }
+  return most;
+}
+
 /// Each invocation finds the maximum of its part of a row. The maxima are combined after a barrier.
 void GpuMatrixStaging::scaleRows(const End &end) {
   SmallVector<Value> seen;
@@ -226,13 +248,7 @@ void GpuMatrixStaging::scaleRows(const End &end) {
   }
   e.workgroup.barrier();
   for (Slot &slot : slots) {
-    Value most = e.constant(kLeastScale);
-    for (int64_t vec4 = 0; vec4 < block.vec4s / kVec4; ++vec4) {
-      Value place = e.add(e.mul(slot.line, block.vec4s / kVec4), e.constant(vec4));
-      Value four = e.asWords(e.workgroup.read(array.use, e.vec4Type(), array.entries, place));
-      for (int64_t word = 0; word < kVec4; ++word)
-        most = e.maximum(most, e.extract(four, word));
-    }
+    Value most = largestOfRow(slot.line);
     Value bits = e.masked(most, kExponentBits);
     bits = e.minimum(bits, e.constant(kMostScale));
     slot.factor = e.asFloats(e.sub(e.constant(kInverse), bits));

@@ -41,6 +41,7 @@ void shareOut(GpuEmitter &e, int64_t all, llvm::function_ref<void(mlir::Value nu
 struct MatrixArray {
   int64_t unit, entries; ///< words of an entry, number of entries
   SharedArray use = SharedArray::Matrices;
+  int64_t staged = 0; ///< entries of each buffer: a block of both sides
   int64_t perVec4() const { return 4 / unit; }
 };
 
@@ -106,6 +107,7 @@ private:
   mlir::Value asBytes(mlir::Value codes);
   mlir::Value rounded(llvm::ArrayRef<mlir::Value> vec4s, mlir::Value factor);
   mlir::Value largestSeen(const Slot &slot, const End &end);
+  mlir::Value largestOfRow(mlir::Value row);
   mlir::Value entryOfScale(mlir::Value row);
   mlir::Value upTo(const End &end, mlir::Value vec4, mlir::Value words);
 

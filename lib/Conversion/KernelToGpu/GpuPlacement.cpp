@@ -89,6 +89,7 @@ FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func, const GpuTarget &t
   placement.tx = plan.getAcross();
   placement.block = plan.getBlock();
   placement.ahead = plan.getAhead();
+  placement.buffers = plan.getBuffers();
   if (placement.mapping == Mapping::SplitKeys)
     placement.groups = plan.getDown();
   if (placement.mapping == Mapping::Strided) {

@@ -212,7 +212,7 @@ StagedColumns::Copies StagedColumns::copiesOf(GpuLeft &left, int64_t steps, bool
   return copies;
 }
 
-/// Sums block by block. Blocks are written after all invocations have read the previous one.
+/// Sums block by block.
 void StagedColumns::sum(GpuProduct &product, Registers &sums) {
   Copies whole = copiesOf(*product.left, form.block, /*isLast=*/false);
   std::optional<Copies> last;
@@ -226,13 +226,15 @@ void StagedColumns::sum(GpuProduct &product, Registers &sums) {
                                for (GpuStaging &copy : copiesOfBlock(now))
                                  copy.fetchStep(now.first, loaded);
                              },
+                         .waitForReaders =
+                             [&] {
+                               for (GpuStaging &copy : whole)
+                                 e.workgroup.beforeWrite(copy.array());
+                             },
                          .store =
                              [&](const KBlock &now, ArrayRef<Value> loaded, Registers &) {
                                for (GpuStaging &copy : copiesOfBlock(now))
-                                 e.workgroup.beforeWrite(copy.array());
-                               for (GpuStaging &copy : copiesOfBlock(now))
                                  copy.store(loaded);
-                               e.workgroup.barrier();
                              },
                          .multiply =
                              [&](const KBlock &now, Registers &inside) {

@@ -22,15 +22,27 @@ void GpuWorkgroup::beforeWrite(SharedArray array) {
     barrier();
 }
 
+Value GpuWorkgroup::inBuffer(Value place, int64_t entries) {
+  return buffer ? e.add(place, e.constant(buffer * entries)) : place;
+}
+
+Value GpuWorkgroup::entryOf(SharedArray array, Type element, int64_t entries, Value index,
+                            Value lane) {
+  if (!llvm::is_contained({SharedArray::Left, SharedArray::Right, SharedArray::Scales}, array))
+    return e.entry.shared(array, element, entries, index, lane);
+  return e.entry.shared(array, element, entries * e.placement.buffers, inBuffer(index, entries),
+                        lane);
+}
+
 void GpuWorkgroup::write(SharedArray array, Type element, int64_t entries, Value index, Value value,
                          Value lane) {
-  e.store(e.entry.shared(array, element, entries, index, lane), value);
+  e.store(entryOf(array, element, entries, index, lane), value);
 }
 
 Value GpuWorkgroup::read(SharedArray array, Type element, int64_t entries, Value index,
                          Value lane) {
   readSince.insert(array);
-  return e.load(e.entry.shared(array, element, entries, index, lane));
+  return e.load(entryOf(array, element, entries, index, lane));
 }
 
 LogicalResult GpuWorkgroup::stage(Value tile) {

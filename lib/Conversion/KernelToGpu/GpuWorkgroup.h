@@ -29,14 +29,25 @@ public:
   /// Emits a barrier if other invocations may still read the array.
   void beforeWrite(SharedArray array);
   void barrier();
-  /// Writes or reads an entry, or only lane `lane` of an entry that is a vector.
+  /// Writes or reads an entry, or only lane `lane` of an entry that is a vector. Operands of
+  /// products (Left, Right and Scales) have `entries` entries in each buffer of the plan, and are
+  /// written to and read from the current one.
   void write(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index,
              mlir::Value value, mlir::Value lane = {});
   mlir::Value read(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index,
                    mlir::Value lane = {});
 
+  /// Selects the buffer of the plan that operands of products are written to and read from.
+  void useBuffer(int64_t number) { buffer = number; }
+  /// Returns a place of an array in the current buffer, if each buffer has `entries` entries.
+  mlir::Value inBuffer(mlir::Value place, int64_t entries);
+
 private:
+  mlir::Value entryOf(SharedArray array, mlir::Type element, int64_t entries, mlir::Value index,
+                      mlir::Value lane);
+
   GpuEmitter &e;
+  int64_t buffer = 0;
   /// The staged tile, and the arrays read since the last barrier of the block.
   mlir::Value stagedTile;
   mlir::Block *stagedIn = nullptr, *barrierIn = nullptr;

@@ -203,16 +203,17 @@ bool kernel::isOfAttention(Mapping mapping) {
 }
 
 PlanAttr PlanAttr::get(MLIRContext *context, Mapping mapping, ArrayRef<int64_t> tile,
-                       ArrayRef<int64_t> threads, int64_t block, int64_t ahead, int64_t heads) {
+                       ArrayRef<int64_t> threads, int64_t block, int64_t ahead, int64_t heads,
+                       int64_t buffers) {
   auto list = [&](ArrayRef<int64_t> numbers) {
     return numbers.empty() ? DenseI64ArrayAttr() : DenseI64ArrayAttr::get(context, numbers);
   };
-  return get(context, mapping, list(tile), heads, list(threads), block, ahead);
+  return get(context, mapping, list(tile), heads, list(threads), block, ahead, buffers);
 }
 
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Mapping mapping,
                                DenseI64ArrayAttr tile, int64_t heads, DenseI64ArrayAttr threads,
-                               int64_t block, int64_t ahead) {
+                               int64_t block, int64_t ahead, int64_t buffers) {
   const StringRef name = stringifyMapping(mapping);
   ArrayRef<int64_t> list = threads ? threads.asArrayRef() : ArrayRef<int64_t>();
   if (isOfCpu(mapping) ? !list.empty() : list.size() != 2 || list.front() < 1 || list.back() < 1)
@@ -223,6 +224,9 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Map
                        << " block of mapping " << name << ", found " << block;
   if (tile && (tile.size() < 2 || llvm::any_of(tile.asArrayRef(), [](int64_t n) { return n < 1; })))
     return emitError() << "C3: expected a tile of positive rows and columns, found " << tile;
+  if (buffers != 1 && (buffers != 2 || !stages(mapping)))
+    return emitError() << "C4: expected " << (stages(mapping) ? "1 or 2 buffers" : "one buffer")
+                       << " of mapping " << name << ", found " << buffers;
   if (block < 0 || ahead < 0 || heads < 0)
     return emitError() << "expected block, ahead and heads not to be negative, found " << block
                        << ", " << ahead << " and " << heads;

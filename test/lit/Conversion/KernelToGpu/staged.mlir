@@ -82,6 +82,31 @@ kernel.func @ahead(%x: !kernel.view<[d0, 44], f32>, %w: !kernel.view<[64, 44], f
   kernel.store %c, %y[%i, %j] : tensor<128x64xf32>, !kernel.view<[d0, 64], f32>
 }
 
+// With two buffers, an iteration has two blocks, and each takes one barrier: between its writes and
+// its reads. The arrays have twice the entries. One barrier before the loop separates it from
+// readers of earlier products.
+// CHECK-LABEL: module @buffers
+// CHECK-DAG: !spirv.array<264 x vector<4xf32>>, Workgroup
+// CHECK-DAG: !spirv.array<528 x vector<4xf32>>, Workgroup
+// CHECK: spirv.ControlBarrier
+// CHECK: scf.for %{{.*}} = %{{.*}} to %c32_i32 step %c16_i32
+// CHECK-COUNT-3: spirv.Store "Workgroup"
+// CHECK: spirv.ControlBarrier
+// CHECK-NOT: spirv.ControlBarrier
+// CHECK: math.fma
+// CHECK: spirv.Store "Workgroup"
+// CHECK: spirv.ControlBarrier
+// CHECK-NOT: spirv.ControlBarrier
+// CHECK: scf.yield
+// CHECK-COUNT-2: spirv.ControlBarrier
+// CHECK-NOT: spirv.ControlBarrier
+// CHECK: spirv.EntryPoint
+kernel.func @buffers(%x: !kernel.view<[d0, 44], f32>, %w: !kernel.view<[64, 44], f32, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
+    scalars(d0) grid(%i = d0 by 128, %j = 64 by 64) attributes {plan = #kernel.plan<mapping = staged, threads = [16, 8], block = 8, ahead = 1, buffers = 2>} {
+  %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 44], f32>, !kernel.view<[64, 44], f32, panel = 16> -> tensor<128x64xf32>
+  kernel.store %c, %y[%i, %j] : tensor<128x64xf32>, !kernel.view<[d0, 64], f32>
+}
+
 // RUN: heddle-opt %s --convert-kernel-to-gpu=level=1-dot --canonicalize --cse | FileCheck %s --check-prefix=DOT
 
 // Partial sums of a column's weights overwrite the last block. A block of 8 steps has eight of

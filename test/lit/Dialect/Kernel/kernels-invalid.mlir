@@ -115,6 +115,18 @@ kernel.func @plan_c3_zero(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i =
 
 // -----
 
+// expected-error @+1 {{C4: expected 1 or 2 buffers of mapping staged, found 3}}
+kernel.func @plan_c4(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = staged, threads = [8, 16], block = 8, buffers = 3>} {
+}
+
+// -----
+
+// expected-error @+1 {{C4: expected one buffer of mapping blocked, found 2}}
+kernel.func @plan_c4_unstaged(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = blocked, threads = [8, 16], buffers = 2>} {
+}
+
+// -----
+
 // expected-error @+1 {{C8: expected a grid axis of 32 rows, as the tile of the plan, found none}}
 kernel.func @func_c8(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = cpu_tiles, tile = [32, 16]>} {
 }

@@ -91,14 +91,19 @@ def Kernel_PlanAttr : AttrDef<Kernel_Dialect, "Plan"> {
     - `ahead`: number of blocks that a product loads before it multiplies them. On CPUs, 1 enables
       prefetching of the next panels and of the lines of the result; the kernel then takes one more
       address after its arguments (Program.h).
+    - `buffers`: number of blocks that workgroup memory holds. With one, invocations wait before they
+      overwrite a block and before they read the next one. With two, they write a block while others
+      still read the one before, so a block takes one barrier.
 
     C1: a GPU mapping has two positive `threads`, a CPU mapping has none. C2: a mapping that stages
     a product over features has a positive `block`; other GPU mappings have none. C3: `tile`, if
-    present, has a positive number of rows and at least one positive number of columns.
+    present, has a positive number of rows and at least one positive number of columns. C4: `buffers` is 1 or 2, and
+    1 if nothing is staged.
 
     ```mlir
     #kernel.plan<mapping = cpu_tiles, tile = [128, 48], block = 512, ahead = 1>
     #kernel.plan<mapping = staged, tile = [128, 128], threads = [16, 16], block = 16, ahead = 1>
+    #kernel.plan<mapping = matrix, tile = [128, 128], threads = [16, 16], block = 8, ahead = 1, buffers = 2>
     ```
   }];
   let parameters = (ins
@@ -107,10 +112,12 @@ def Kernel_PlanAttr : AttrDef<Kernel_Dialect, "Plan"> {
     DefaultValuedParameter<"int64_t", "0">:$heads,
     OptionalParameter<"::mlir::DenseI64ArrayAttr">:$threads,
     DefaultValuedParameter<"int64_t", "0">:$block,
-    DefaultValuedParameter<"int64_t", "0">:$ahead);
+    DefaultValuedParameter<"int64_t", "0">:$ahead,
+    DefaultValuedParameter<"int64_t", "1">:$buffers);
   let builders = [AttrBuilder<(ins "Mapping":$mapping, CArg<"::llvm::ArrayRef<int64_t>", "{}">:$tile,
                                    CArg<"::llvm::ArrayRef<int64_t>", "{}">:$threads, CArg<"int64_t", "0">:$block,
-                                   CArg<"int64_t", "0">:$ahead, CArg<"int64_t", "0">:$heads)>];
+                                   CArg<"int64_t", "0">:$ahead, CArg<"int64_t", "0">:$heads,
+                                   CArg<"int64_t", "1">:$buffers)>];
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
