@@ -24,6 +24,8 @@ using kernel::PlanAttr;
 
 /// Number of columns up to which a layer of wide tiles has too few workgroups for a large GPU.
 static constexpr int64_t fewColumns = 2048;
+/// Columns of the widest tiles, and of those that a row of ProductRows calls wide.
+static constexpr int64_t widestColumns = 256, wideColumns = 128;
 
 int64_t planning::sumsOfRow(const NumberFormat &format, int64_t columns) {
   return formatOf(format.weights).isCode() ? 2 * columns : columns;
@@ -93,6 +95,14 @@ static Products productsOf(const LinearQuestion &q, ArrayRef<ColumnLoop> loops, 
 
 //===- Tiles of columns --------------------------------------------------===//
 
+/// Whether matrix units may compute a layer in tiles of `widestColumns`. The two buffers of their
+/// blocks take 36 KiB. Chains of int4 take the registers that the sums of such tiles need.
+static bool mayBeWidest(const LinearQuestion &q) {
+  const bool isForFew = q.sizes.linearColumns.front() < wideColumns;
+  return q.sizes.multipliesMatrices && takesWidestTiles() && !isForFew &&
+         !q.format().sumsGroups() && q.gpu->sharedBytes >= 48 * 1024;
+}
+
 /// The widest tile that divides the columns, or the columns of a head, of every part without
 /// rotation. Two kinds of GPU layers have tiles of at most `narrowColumns`:
 ///
@@ -110,6 +120,8 @@ static int64_t commonTile(const LinearQuestion &q) {
       return part.rotary || unitOf(q.views, part) % tile == 0;
     });
   };
+  if (!isNarrow && mayBeWidest(q) && dividesAll(widestColumns))
+    return widestColumns;
   for (int64_t tile : q.sizes.linearColumns)
     if (!(isNarrow && tile > narrowColumns) && dividesAll(tile))
       return tile;
@@ -180,7 +192,9 @@ KernelPlan planning::planBlocked(const Question &q, const Products &products,
 /// The table's case of products whose widest tile has `most` columns.
 static ProductCase caseOf(const Products &products, Mapping mapping, int64_t most) {
   const NumberFormat &format = *products.format;
-  const Width width = most <= narrowColumns ? Width::Narrow : Width::Wide;
+  const Width width = most <= narrowColumns ? Width::Narrow
+                      : most > wideColumns  ? Width::Widest
+                                            : Width::Wide;
   return {mapping, width, formatOf(format.weights).isCode(), format.rows != format.weights,
           products.sums > sumsOfRow(format, most)};
 }

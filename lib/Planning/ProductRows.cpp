@@ -40,6 +40,11 @@ static constexpr ProductRow rows[] = {
     {Mapping::Matrix, Width::Narrow, either, either, either, 4, 8, 16, 1, 1, 0,
      "4 x 8 sums of an invocation give a narrow tile twice the invocations",
      "gpu-static: product, level 2: waves"},
+    {Mapping::Matrix, Width::Widest, either, either, either, 8, 16, 8, 1, 2, 0,
+     "a subgroup holds 64 x 64 sums and so multiplies twice for each matrix that it loads; with "
+     "two "
+     "buffers a block takes one barrier",
+     "gpu-static: product f16, ampere: matrix loads"},
     {Mapping::Matrix, either, either, either, either, 8, 8, 16, 1, 1, 0,
      "an invocation holds 8 x 8 sums of a matrix unit", "gpu-static: product f16, level 2: rate"},
     {Mapping::FewRows, either, either, either, either, 0, 0, 32, 2, 1, 0,
@@ -85,6 +90,7 @@ static std::optional<Width> widthOf(llvm::StringRef name) {
   return llvm::StringSwitch<std::optional<Width>>(name)
       .Case("narrow", Width::Narrow)
       .Case("wide", Width::Wide)
+      .Case("widest", Width::Widest)
       .Default(std::nullopt);
 }
 
@@ -107,7 +113,7 @@ static Expected<Experiment> parsed(llvm::StringRef text) {
       made.buffers > 2)
     return usageError(
         std::string(variable) +
-        ": expected MAPPING[/narrow or /wide]=BLOCK,AHEAD[,BUFFERS] with a mapping that "
+        ": expected MAPPING[/narrow, /wide or /widest]=BLOCK,AHEAD[,BUFFERS] with a mapping that "
         "stages products, a power of two from 8 to 512, 1 to 4, and 1 or 2, found '" +
         text.str() + "'");
   made.mapping = *found;
@@ -133,6 +139,12 @@ static std::vector<Experiment> checkedExperiments() {
   Expected<std::vector<Experiment>> all = experiments();
   assert(all && "checkPlanRows precedes");
   return std::move(*all);
+}
+
+bool planning::takesWidestTiles() {
+  return llvm::any_of(checkedExperiments(), [](const Experiment &experiment) {
+    return experiment.mapping == Mapping::Matrix && experiment.width == Width::Widest;
+  });
 }
 
 ProductRow planning::productRow(const ProductCase &product) {

@@ -16,7 +16,7 @@ namespace heddle::planning {
 /// Width of a product. `Narrow`: the tile has at most `narrowColumns`; in a variant for few rows,
 /// the layer has at most `fewColumns` and one product. `Wide`: other tiles of up
 /// to 128 columns.
-enum class Width { Narrow, Wide };
+enum class Width { Narrow, Wide, Widest };
 
 /// Properties of a staged product that its choice depends on.
 struct ProductCase {
@@ -49,6 +49,9 @@ struct ProductRow {
 /// buffers, for experiments: `matrix/wide=8,1,2;matrix_few_rows=128,1` (bench/gpu-lab). There is one
 /// buffer unless two are given. Results keep their bits.
 ProductRow productRow(const ProductCase &product);
+/// Whether products on matrix units may have the widest tiles. No measurement has shown yet from
+/// how many rows on they are faster, so only experiments take them (`matrix/widest=8,1,2`).
+bool takesWidestTiles();
 /// A usage error if HEDDLE_PLAN_ROWS is set to something else.
 Status checkPlanRows();
 

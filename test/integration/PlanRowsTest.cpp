@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Blocks, blocks ahead and buffers change the order of loads, never the order of
+// Blocks, blocks ahead, buffers and the widest tiles change the order of loads, never the order of
 // a sum. Compiles a layer with plans of its own and compares its results, bit by bit, with those of
 // the plans that Heddle chooses. Features end inside a block, and rows inside a tile.
 #include "LinearModel.h"
@@ -67,8 +67,9 @@ std::vector<Plans> allPlans() {
     for (const char *numbers : {"8,1,2", "8,2,2", "16,2"}) {
       if (dtype == "int4" && numbers[0] == '8')
         continue; // scales of two groups, of 8 words each, are copied together
-      all.push_back(
-          {2, dtype, std::string("matrix/wide=") + numbers + ";matrix_few_rows=" + numbers});
+      all.push_back({2, dtype,
+                     std::string("matrix/widest=") + numbers + ";matrix/wide=" + numbers +
+                         ";matrix_few_rows=" + numbers});
     }
   return all;
 }
