@@ -135,6 +135,8 @@ Expected<KernelPipelines::Chosen> KernelPipelines::choose(const Kernel &kernel,
   std::string needed;
   Status beyond;
   for (const VulkanVariant *variant : inOrder(kernel, device.level(), false)) {
+    if (refusals.count(variant))
+      continue;
     if (std::vector<std::string> lacking = physical.capabilities().lacks(*variant);
         !lacking.empty()) {
       needed += (needed.empty() ? "" : ", or ") + listText(lacking) + " (level " +
@@ -168,8 +170,8 @@ Expected<KernelPipelines::Chosen> KernelPipelines::chooseFew(const Kernel &kerne
     return Chosen();
   const PhysicalDevice &physical = device.physical();
   for (const VulkanVariant *variant : inOrder(kernel, device.level(), true)) {
-    if (variant->level > device.level() || !giveSameBits(variant->level, level) ||
-        !physical.capabilities().lacks(*variant).empty())
+    if (refusals.count(variant) || variant->level > device.level() ||
+        !giveSameBits(variant->level, level) || !physical.capabilities().lacks(*variant).empty())
       continue;
     Chosen found{variant, HEDDLE_TRY(wordsOf(*variant, artifact))};
     if (!found.words.empty() && checkLimits(kernel, *variant, found.words, physical))
@@ -188,23 +190,55 @@ Status KernelPipelines::compileAll(const Artifact &artifact, const PhaseObserver
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (kernels[i].vulkan.empty())
       continue;
-    chosen[i] = HEDDLE_TRY(choose(kernels[i], artifact));
-    few[i] = HEDDLE_TRY(chooseFew(kernels[i], chosen[i].variant->level, artifact));
+    HEDDLE_TRY(chooseForms(i, artifact));
     for (const Chosen *one : {&chosen[i], &few[i]})
       hash = fnv1a(one->words.data(), one->words.size() * 4, hash);
   }
   auto cache = HEDDLE_TRY(PipelineCache::open(device, hash));
   PipelineProgress progress(observer, count());
   for (size_t i = 0; i < kernels.size(); ++i)
-    for (Chosen *one : {&chosen[i], &few[i]}) {
-      if (!one->variant)
-        continue;
-      progress.begin();
-      Status compiled = compile(kernels[i], cache.handle(), *one);
-      progress.end();
-      HEDDLE_TRY(compiled);
-    }
+    HEDDLE_TRY(compileForms(i, artifact, cache.handle(), progress));
   cache.save();
+  return {};
+}
+
+Status KernelPipelines::chooseForms(size_t kernel, const Artifact &artifact) {
+  const Kernel &one = artifact.program().kernels[kernel];
+  chosen[kernel] = HEDDLE_TRY(choose(one, artifact));
+  few[kernel] = HEDDLE_TRY(chooseFew(one, chosen[kernel].variant->level, artifact));
+  return {};
+}
+
+/// Whether a driver's answer is about the code and not about memory or the device.
+static bool isRefusal(VkResult result) {
+  return result < 0 && result != VK_ERROR_OUT_OF_HOST_MEMORY &&
+         result != VK_ERROR_OUT_OF_DEVICE_MEMORY && result != VK_ERROR_DEVICE_LOST;
+}
+
+/// Compiles both forms of a kernel. Drivers may refuse a variant although the device offers all that
+/// it needs, such as a matrix shape that is listed and not implemented. The next variants are then
+/// chosen.
+Status KernelPipelines::compileForms(size_t kernel, const Artifact &artifact, VkPipelineCache cache,
+                                     PipelineProgress &progress) {
+  const Kernel &one = artifact.program().kernels[kernel];
+  for (Chosen *form : {&chosen[kernel], &few[kernel]}) {
+    if (!form->variant)
+      continue;
+    progress.begin();
+    Expected<VkResult> result = compile(one, cache, *form);
+    progress.end();
+    if (HEDDLE_TRY(result) == VK_SUCCESS)
+      continue;
+    Status failure = checked("compiling kernel " + one.name, *result);
+    if (!isRefusal(*result))
+      return failure;
+    refusals.insert(form->variant);
+    refusedNames.push_back(one.name + " of level " + std::to_string(form->variant->level));
+    destroy(chosen[kernel]);
+    if (!chooseForms(kernel, artifact)) // no variant is left
+      return failure;
+    return compileForms(kernel, artifact, cache, progress);
+  }
   return {};
 }
 
@@ -214,7 +248,8 @@ size_t KernelPipelines::count() const {
                              std::ranges::count_if(few, isThere));
 }
 
-Status KernelPipelines::compile(const Kernel &kernel, VkPipelineCache cache, Chosen &made) {
+Expected<VkResult> KernelPipelines::compile(const Kernel &kernel, VkPipelineCache cache,
+                                            Chosen &made) {
   const VolkDeviceTable &vk = device.functions();
   const std::vector<uint32_t> words = std::move(made.words);
   VkShaderModuleCreateInfo moduleInfo{VK_STRUCTURE_TYPE_SHADER_MODULE_CREATE_INFO};
@@ -246,14 +281,19 @@ Status KernelPipelines::compile(const Kernel &kernel, VkPipelineCache cache, Cho
   VkResult result =
       vk.vkCreateComputePipelines(device.handle(), cache, 1, &info, nullptr, &made.pipeline);
   vk.vkDestroyShaderModule(device.handle(), module, nullptr);
-  return checked("compiling kernel " + kernel.name, result);
+  return result;
+}
+
+void KernelPipelines::destroy(Chosen &made) {
+  device.functions().vkDestroyPipeline(device.handle(), made.pipeline, nullptr);
+  made.pipeline = VK_NULL_HANDLE;
 }
 
 KernelPipelines::~KernelPipelines() {
   const VolkDeviceTable &vk = device.functions();
-  for (const std::vector<Chosen> *all : {&chosen, &few})
-    for (const Chosen &made : *all)
-      vk.vkDestroyPipeline(device.handle(), made.pipeline, nullptr);
+  for (std::vector<Chosen> *all : {&chosen, &few})
+    for (Chosen &made : *all)
+      destroy(made);
   vk.vkDestroyPipelineLayout(device.handle(), pipelineLayout, nullptr);
   vk.vkDestroyDescriptorSetLayout(device.handle(), descriptors, nullptr);
 }

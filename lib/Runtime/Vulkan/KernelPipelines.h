@@ -14,6 +14,7 @@
 #include "heddle/Support/Artifact.h"
 
 #include <chrono>
+#include <set>
 
 namespace heddle::vulkan {
 
@@ -63,6 +64,9 @@ public:
 
   /// Number of pipelines of all kernels.
   size_t count() const;
+  /// Variants that the driver did not compile, although the device offers what they need: names of
+  /// kernels with the level.
+  const std::vector<std::string> &refused() const { return refusedNames; }
 
 private:
   explicit KernelPipelines(const LogicalDevice &device) : device(device) {}
@@ -75,12 +79,19 @@ private:
   };
   Expected<Chosen> choose(const Kernel &kernel, const Artifact &artifact) const;
   Expected<Chosen> chooseFew(const Kernel &kernel, int level, const Artifact &artifact) const;
-  Status compile(const Kernel &kernel, VkPipelineCache cache, Chosen &made);
+  Status chooseForms(size_t kernel, const Artifact &artifact);
+  /// Compiles a variant. The result is the driver's answer to its pipeline.
+  Expected<VkResult> compile(const Kernel &kernel, VkPipelineCache cache, Chosen &made);
+  Status compileForms(size_t kernel, const Artifact &artifact, VkPipelineCache cache,
+                      PipelineProgress &progress);
+  void destroy(Chosen &made);
 
   const LogicalDevice &device;
   VkDescriptorSetLayout descriptors = VK_NULL_HANDLE;
   VkPipelineLayout pipelineLayout = VK_NULL_HANDLE;
   std::vector<Chosen> chosen, few; ///< by kernel: for any number of rows, and for few
+  std::set<const VulkanVariant *> refusals;
+  std::vector<std::string> refusedNames;
 };
 
 } // namespace heddle::vulkan

@@ -45,7 +45,11 @@ public:
     const VulkanVariant *few = variantOf(kernel, /*fewRows=*/true);
     return few ? FewRows{few, few->rows, few->mostRows} : FewRows{};
   }
-  std::string describe() const override { return "vulkan " + device->physical().info().name; }
+  std::string describe() const override {
+    const std::string name = "vulkan " + device->physical().info().name;
+    const std::vector<std::string> &refused = kernels->refused();
+    return refused.empty() ? name : name + " (driver refused " + listText(refused) + ")";
+  }
 
 private:
   const VulkanVariant *variantOf(const Kernel &kernel, bool fewRows) const {

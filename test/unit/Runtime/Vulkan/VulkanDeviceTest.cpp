@@ -360,6 +360,32 @@ TEST_F(VulkanTest, APipelineThatTheDriverRefuses) {
   }
 }
 
+/// The device offers all that the variants of level 1 need, but its driver refuses some of them.
+TEST_F(VulkanTest, AVariantThatTheDriverRefuses) {
+  VulkanVariant plain, higher;
+  higher.level = 1;
+  const Artifact both = artifactWith({plain, higher}), alone = artifactWith({higher});
+  auto device = vulkan::LogicalDevice::open(0, {.level = 1});
+  if (!device)
+    GTEST_SKIP() << device.error().message;
+  auto &table = const_cast<VolkDeviceTable &>((*device)->functions());
+  static PFN_vkCreateComputePipelines compile;
+  static int refused;
+  compile = table.vkCreateComputePipelines;
+  table.vkCreateComputePipelines = [](auto... arguments) {
+    return refused-- > 0 ? VK_ERROR_UNKNOWN : compile(arguments...);
+  };
+  refused = 1;
+  auto made = vulkan::KernelPipelines::create(**device, both);
+  ASSERT_TRUE(made) << made.error().message;
+  EXPECT_EQ((*made)->variant(0)->level, 0);
+  EXPECT_THAT((*made)->refused(), testing::ElementsAre("add of level 1"));
+  refused = 1;
+  auto none = vulkan::KernelPipelines::create(**device, alone);
+  ASSERT_FALSE(none);
+  EXPECT_EQ(none.error().message, "vulkan: compiling kernel add: the driver does not say why");
+}
+
 TEST_F(VulkanTest, SlowKernelsAreWaitedFor) {
   static int polls;
   static PFN_vkWaitForFences wait;
