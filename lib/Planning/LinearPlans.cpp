@@ -100,7 +100,7 @@ static Products productsOf(const LinearQuestion &q, ArrayRef<ColumnLoop> loops, 
 static bool mayBeWidest(const LinearQuestion &q) {
   const bool isForFew = q.sizes.linearColumns.front() < wideColumns;
   return q.sizes.multipliesMatrices && takesWidestTiles() && !isForFew &&
-         !q.format().sumsGroups() && q.gpu->sharedBytes >= 48 * 1024;
+         !q.format().sumsGroups() && q.gpu->sharedBytes >= int64_t{48} << 10;
 }
 
 /// The widest tile that divides the columns, or the columns of a head, of every part without
@@ -123,7 +123,7 @@ static int64_t commonTile(const LinearQuestion &q) {
   if (!isNarrow && mayBeWidest(q) && dividesAll(widestColumns))
     return widestColumns;
   for (int64_t tile : q.sizes.linearColumns)
-    if (!(isNarrow && tile > narrowColumns) && dividesAll(tile))
+    if ((!isNarrow || tile <= narrowColumns) && dividesAll(tile))
       return tile;
   return 16;
 }

@@ -72,16 +72,18 @@ static void sumRest(GpuEmitter &e, int64_t from, int64_t all, int64_t block, con
         KBlock{e.constant(first), steps, /*isLast=*/first + steps == all}, Registers());
     does.fetch(now, loaded);
   }
-  for (auto [number, one] : llvm::enumerate(rest)) {
-    auto &[now, loaded] = one;
-    writeBlock(e, number, now, does, loaded, sums);
+  int64_t number = 0;
+  for (auto &[now, loaded] : rest) {
+    writeBlock(e, number++, now, does, loaded, sums);
     does.multiply(now, sums);
   }
 }
 
 void heddle::sumBlocks(GpuEmitter &e, int64_t all, int64_t whole, int64_t block,
                        const BlockSteps &does, Registers &sums) {
-  const int64_t turn = blocksOfTurn(e) * block, inLoop = whole / turn * turn;
+  const int64_t turn = blocksOfTurn(e) * block;
+  assert(turn > 0 && "a plan has positive blocks and buffers, and blocks in flight");
+  const int64_t inLoop = whole / turn * turn;
   if (e.placement.buffers > 1) // others may still read the blocks of an earlier product
     e.workgroup.barrier();
   if (inLoop)
