@@ -227,6 +227,9 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Map
   if (buffers != 1 && (buffers != 2 || !stages(mapping)))
     return emitError() << "C4: expected " << (stages(mapping) ? "1 or 2 buffers" : "one buffer")
                        << " of mapping " << name << ", found " << buffers;
+  if (stages(mapping) && ahead < 1)
+    return emitError() << "C5: expected at least one block ahead of mapping " << name << ", found "
+                       << ahead;
   if (block < 0 || ahead < 0 || heads < 0)
     return emitError() << "expected block, ahead and heads not to be negative, found " << block
                        << ", " << ahead << " and " << heads;

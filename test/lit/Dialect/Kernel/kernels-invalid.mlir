@@ -121,6 +121,12 @@ kernel.func @plan_c4(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 b
 
 // -----
 
+// expected-error @+1 {{C5: expected at least one block ahead of mapping staged, found 0}}
+kernel.func @plan_c5(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = staged, threads = [8, 16], block = 8>} {
+}
+
+// -----
+
 // expected-error @+1 {{C4: expected one buffer of mapping blocked, found 2}}
 kernel.func @plan_c4_unstaged(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = blocked, threads = [8, 16], buffers = 2>} {
 }

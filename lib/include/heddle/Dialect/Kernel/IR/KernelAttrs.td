@@ -98,7 +98,7 @@ def Kernel_PlanAttr : AttrDef<Kernel_Dialect, "Plan"> {
     C1: a GPU mapping has two positive `threads`, a CPU mapping has none. C2: a mapping that stages
     a product over features has a positive `block`; other GPU mappings have none. C3: `tile`, if
     present, has a positive number of rows and at least one positive number of columns. C4: `buffers` is 1 or 2, and
-    1 if nothing is staged.
+    1 if nothing is staged. C5: a mapping that stages a product loads at least one block ahead.
 
     ```mlir
     #kernel.plan<mapping = cpu_tiles, tile = [128, 48], block = 512, ahead = 1>
