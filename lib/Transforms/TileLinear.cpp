@@ -226,6 +226,28 @@ static Value columnOfWeight(ValueTiles &tiles, LinearOp linear) {
   return tiles.t.add(tiles.j, tiles.t.mul(tiles.group, tiles.t.index(rows)));
 }
 
+/// Whether a mapping multiplies signed bytes: matrix units and packed dot products.
+static bool multipliesSigned(kernel::Mapping mapping) {
+  return mapping == kernel::Mapping::Staged || mapping == kernel::Mapping::Matrix ||
+         mapping == kernel::Mapping::MatrixFewRows;
+}
+
+/// The sums of a product of codes. Bytes of rows hold 128 + code. A product of bytes also sums 128
+/// times each weight, which is subtracted. `loadSums` loads the sums of the weights.
+static Value sumsOfCodes(ValueTiles &tiles, kernel::ContractOp product,
+                         function_ref<Value()> loadSums) {
+  TileBuilder &t = tiles.t;
+  if (multipliesSigned(tiles.f.plan.getMapping())) {
+    product.setCentered(true);
+    return product;
+  }
+  Value codes = loadSums();
+  auto type = cast<RankedTensorType>(codes.getType());
+  Value base = arith::FPToSIOp::create(t.b, t.loc, type.clone(t.b.getI32Type()), codes);
+  base = t.mul(base, t.constantI(codeBase, base));
+  return t.sub(product, base);
+}
+
 /// The tile of a linear's product, multiplied and scaled as its format requires.
 static Value tileProduct(ValueTiles &tiles, LinearOp linear) {
   TileBuilder &t = tiles.t;
@@ -240,8 +262,8 @@ static Value tileProduct(ValueTiles &tiles, LinearOp linear) {
     return kernel::ContractGroupsOp::create(t.b, t.loc, type, input, tiles.i, weight, column,
                                             scales);
   }
-  Value sums = kernel::ContractOp::create(t.b, t.loc, type, tiles.matrix(linear.getInput()),
-                                          tiles.i, weight, column);
+  auto sums = kernel::ContractOp::create(t.b, t.loc, type, tiles.matrix(linear.getInput()), tiles.i,
+                                         weight, column);
   if (format.scales == 0)
     return sums;
   auto ofRow = [&]() -> Value {
@@ -255,10 +277,7 @@ static Value tileProduct(ValueTiles &tiles, LinearOp linear) {
     return LoadOp::create(t.b, t.loc, t.type(1, columns), known, ValueRange{t.index(row), column},
                           UnitAttr());
   };
-  Value codes = ofWeight(1);
-  Value base = arith::FPToSIOp::create(t.b, t.loc, t.type(1, columns, t.b.getI32Type()), codes);
-  base = t.mul(base, t.constantI(codeBase, base));
-  Value sum = t.sub(sums, base);
+  Value sum = sumsOfCodes(tiles, sums, [&] { return ofWeight(1); });
   sum = arith::SIToFPOp::create(t.b, t.loc, tile, sum);
   sum = t.mul(sum, ofRow());
   return t.mul(sum, ofWeight(0));

@@ -48,6 +48,9 @@ LogicalResult CpuEmitter::emitContract(ProductOpInterface op) {
   Fragment result = shapeOf(op.getType());
   if (!result.vectors)
     return op.emitOpError("expected a result of at least 16 columns");
+  if (auto contract = dyn_cast<ContractOp>(*op); contract && contract.getCentered())
+    return op.emitOpError("expected a product without {centered} on CPUs, whose instructions "
+                          "multiply unsigned bytes by signed ones");
   if (auto common = dyn_cast<ContractCommonOp>(*op)) {
     FailureOr<Fragment> init = use(common.getInit());
     if (failed(init))

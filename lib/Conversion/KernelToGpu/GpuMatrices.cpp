@@ -64,6 +64,11 @@ LogicalResult placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPla
     const MatrixShape *shape = target.matrixOf(elementOf(op.getLhs()), elementOf(op.getRhs()));
     if (!shape)
       return noMatrixUnit(op, target);
+    if (auto contract = dyn_cast<kernel::ContractOp>(*op);
+        contract && shape->operands == DType::I8 && !contract.getCentered())
+      return op.emitOpError(
+          "expected {centered} in a product of i8 on matrix units, which multiply "
+          "signed bytes, found none");
     if (elementOf(op.getRhs()) == DType::I4 && placement.block % (2 * kGroupWords) != 0)
       return op.emitOpError("expected blocks of an even number of groups, which are ")
              << 2 * kGroupWords << " words, found " << placement.block;
@@ -339,24 +344,18 @@ void GpuMatrices::multiply(int64_t words) {
 
 /// Sums all blocks. The last one may extend beyond the features of a row, which are zero there.
 void GpuMatrices::sumAll() {
-  Registers weights(sumsCodes() ? products.size() * rights.front().loads() : 0, e.constant(0));
   const BlockSteps steps{
       .fetch = [&](const KBlock &now, Registers &loaded) { fetch(now.first, now.isLast, loaded); },
       .waitForReaders = [&] { e.workgroup.barrier(); },
-      .store =
-          [&](const KBlock &, ArrayRef<Value> loaded, Registers &weights) {
-            store(loaded);
-            addWeights(loaded, weights);
-          },
+      .store = [&](const KBlock &, ArrayRef<Value> loaded, Registers &) { store(loaded); },
       .multiply = [&](const KBlock &now, Registers &) { multiply(now.steps); },
       .fetchesLate = hasGroups,
       .staysRolled = true};
-  sumBlocks(e, allWords(), features() / perWord, block, steps, weights);
-  for (auto [number, right] : llvm::enumerate(rights)) {
+  Registers none; // sums are in variables
+  sumBlocks(e, allWords(), features() / perWord, block, steps, none);
+  for (size_t number = 0; number < products.size(); ++number) {
     Fragment &sums = fragments.emplace_back(fragment);
-    exchange(number, sums);
-    if (sumsCodes())
-      addBases(right, ArrayRef<Value>(weights).slice(number * right.loads(), right.loads()), sums);
+    exchange(static_cast<int64_t>(number), sums);
     if (left->isRounded())
       scaleSums(sums);
   }

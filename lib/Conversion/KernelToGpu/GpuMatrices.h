@@ -91,11 +91,6 @@ private:
   void multiplyGroups(int64_t count);
   void multiplyGroup(mlir::Value group);
 
-  // Bytes: the left side becomes signed when it is staged.
-  void addWeights(llvm::ArrayRef<mlir::Value> loaded, Registers &weights);
-  void addBases(GpuMatrixStaging &right, llvm::ArrayRef<mlir::Value> weights,
-                kernel::Fragment &sums);
-
   GpuEmitter &e;
   mlir::OpBuilder &builder;
   mlir::Location loc;

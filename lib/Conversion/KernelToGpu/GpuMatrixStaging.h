@@ -77,10 +77,6 @@ public:
   /// Writes the loaded values to the array. The caller emits the barriers.
   void store(llvm::ArrayRef<mlir::Value> loaded);
   int64_t loads() const { return static_cast<int64_t>(slots.size()) * parts(); }
-  /// Returns the row or column of the tile to which a copy of this invocation belongs.
-  mlir::Value lineOf(int64_t copy) const { return slots[copy].line; }
-  /// Returns the position of a copy in its row of the block, in vec4s.
-  mlir::Value vec4Of(int64_t copy) const { return slots[copy].vec4; }
 
   /// Whether rows of f32 are rounded to f16. If so, `scaleRows` computes their powers of two, and
   /// `scaleOf` returns the power of a row anywhere after it.

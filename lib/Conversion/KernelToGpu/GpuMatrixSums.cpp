@@ -4,7 +4,7 @@
 //
 // This file distributes the sums of GpuMatrices after all blocks are multiplied. They move
 // through workgroup memory to the invocations that the other ops of the tile expect them
-// in. The scales of rows, or the base of codes, are then applied to them.
+// in. The scales of rows are then applied to them.
 #include "GpuMatrices.h"
 
 #include "mlir/Dialect/Vector/IR/VectorOps.h"
@@ -73,53 +73,6 @@ Value GpuMatrices::readVec4(Value vec4) {
       words.push_back(e.extract(read, word));
   }
   return e.vectorOf(words);
-}
-
-//===- Bytes --------------------------------------------------------------===//
-//
-// Rows hold 128 + code. Products are of the signed codes, and the 128 enter the sums at the
-// end:
-//
-//   sum of row * weight  =  sum of code * weight  +  128 * sum of weight
-
-/// Adds up the weights of the vec4s that this invocation copies, one sum for each.
-void GpuMatrices::addWeights(ArrayRef<Value> loaded, Registers &weights) {
-  for (auto [sum, vec4] : llvm::zip(weights, loaded)) {
-    Value words = e.asWords(vec4);
-    for (int64_t word = 0; word < kVec4; ++word) {
-      Value four = e.extract(words, word);
-      sum = e.add(sum, e.words.dot(four, e.constant(0x01010101)));
-    }
-  }
-}
-
-/// Adds 128 times the sum of a column's weights. Several invocations copy the vec4s of a column, so
-/// their partial sums are added up through workgroup memory.
-void GpuMatrices::addBases(GpuMatrixStaging &right, ArrayRef<Value> weights, Fragment &sums) {
-  constexpr int64_t base = 128;
-  const int64_t vec4s = block / kVec4;
-  Type entry = VectorType::get({array.unit}, builder.getF32Type());
-  e.workgroup.barrier();
-  for (auto [copy, sum] : llvm::enumerate(weights)) {
-    Value word = e.add(e.mul(right.vec4Of(copy), columns()), right.lineOf(copy));
-    Value place = e.quotient(word, array.unit), lane = e.remainder(word, array.unit);
-    e.workgroup.write(SharedArray::Matrices, entry, array.entries, place,
-                      e.asFloats(e.mul(sum, base)), lane);
-  }
-  e.workgroup.barrier();
-  Value first = e.memory.quarter(e.columnBase(columns()));
-  for (int64_t v = 0; v < sums.vectors; ++v) {
-    Value all;
-    for (int64_t vec4 = 0; vec4 < vec4s; ++vec4) {
-      Value place = e.add(first, e.constant(vec4 * columns() / kVec4 + v));
-      Value part = e.asWords(readVec4(place));
-      all = all ? arith::AddIOp::create(builder, loc, all, part).getResult() : part;
-    }
-    for (int64_t row = 0; row < sums.rows; ++row) {
-      Value &sum = sums.registers[row * sums.vectors + v];
-      sum = arith::AddIOp::create(builder, loc, sum, all);
-    }
-  }
 }
 
 } // namespace heddle

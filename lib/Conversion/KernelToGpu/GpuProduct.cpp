@@ -148,9 +148,8 @@ FailureOr<Fragment> GpuProduct::run() {
   if (failed(steps))
     return failure(); // the left side has reported the error
   count = *steps;
-  Registers sums(shape.size() + additionalSums(), e.zeroSum(op));
+  Registers sums(shape.size(), e.zeroSum(op));
   right->sum(*this, sums);
-  finishSums(sums);
   shape.registers = std::move(sums);
   return shape;
 }

@@ -86,10 +86,6 @@ protected:
   virtual Registers loadRight(mlir::Value k, int64_t u, Registers &cache);
   /// Emits loops between the main loop and the remaining steps; returns the first of the latter.
   virtual mlir::Value middleLoops(mlir::Value from, Registers &sums) { return from; }
-  /// Number of sums in addition to the sums of the tile. `finishSums` merges them into the sums of
-  /// the tile and removes them.
-  virtual int64_t additionalSums() const { return 0; }
-  virtual void finishSums(Registers &) {}
 
   //===--------------------------------------------------------------------===//
   // Helpers

@@ -7,9 +7,14 @@
 // RUN: heddle-opt %s --plan-kernels=target=cpu --tile-kernels --split-input-file | FileCheck %s --check-prefixes=CHECK,CPU
 // RUN: heddle-opt %s --plan-kernels=target=vulkan --tile-kernels --split-input-file | FileCheck %s
 // RUN: heddle-opt %s --plan-kernels="target=vulkan level=1" --tile-kernels --split-input-file | FileCheck %s
+// RUN: heddle-opt %s --plan-kernels="target=vulkan level=1-dot" --tile-kernels --split-input-file | FileCheck %s --check-prefix=SIGNED
 
 // The sum is an integer. The contribution of the 128 of each code is known from the weight and is
 // subtracted. Then the sum is multiplied by the row's scale and the column's scale.
+// Matrix units and packed dot products multiply signed codes, so nothing is subtracted.
+// SIGNED-LABEL: kernel.func @linear(
+// SIGNED: %[[C:.*]] = kernel.contract {{.*}} {centered}
+// SIGNED-NEXT: arith.sitofp %[[C]]
 // CHECK-LABEL: kernel.func @linear(
 // CHECK: %[[C:.*]] = kernel.contract {{.*}} : !kernel.view<[d0, 20], i8>, !kernel.view<[64, 20], i8, panel = 16> -> tensor<[[ROWS:.*]]x64xi32>
 // CHECK: %[[SUMS:.*]] = kernel.load {{.*}} : !kernel.view<[2, 64], f32> -> tensor<1x64xf32>

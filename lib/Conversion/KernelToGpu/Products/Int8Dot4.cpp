@@ -17,15 +17,22 @@ using namespace heddle;
 namespace {
 struct Int8Dot4 : GpuProduct {
   Int8Dot4(GpuEmitter &emitter, kernel::ProductOpInterface op)
-      : GpuProduct(emitter, op, {.word = 4}) {}
+      : GpuProduct(emitter, op, {.word = 4}) {
+    auto contract = dyn_cast<kernel::ContractOp>(*op);
+    isCentered = contract && contract.getCentered();
+  }
   static bool accepts(kernel::ProductOpInterface op, const GpuTarget &) {
     return op.getFormat().weights == DType::I8;
   }
 
   Value step(Value a, Value b, Value c, bool) override {
-    for (int64_t byte = 0; byte < form.word; ++byte)
-      c = e.fma(e.words.byteAsFloat(a, byte, /*isSigned=*/false),
-                e.words.byteAsFloat(b, byte, /*isSigned=*/true), c);
+    Value base = arith::ConstantOp::create(builder, loc, builder.getF32FloatAttr(-128));
+    for (int64_t byte = 0; byte < form.word; ++byte) {
+      Value left = e.words.byteAsFloat(a, byte, /*isSigned=*/false);
+      if (isCentered)
+        left = e.addf(left, e.splat(base, left.getType()));
+      c = e.fma(left, e.words.byteAsFloat(b, byte, /*isSigned=*/true), c);
+    }
     return c;
   }
 
@@ -54,6 +61,7 @@ struct Int8Dot4 : GpuProduct {
 private:
   /// A multiple of the words of a vec4; staged blocks are not longer.
   static constexpr int64_t blockWords = 128;
+  bool isCentered = false; ///< rows hold 128 + code, and codes are summed
 };
 } // namespace
 

@@ -94,6 +94,10 @@ LogicalResult ContractOp::verify() {
       failed(verifyFormat(*this, "C2", " whose scales do not enter the sums", suits)) ||
       failed(verifyKept(*this, "C3")) || failed(verifySums(*this, "C4")))
     return failure();
+  if (getCentered() && getFormat().sums != DType::I32)
+    return emitOpError() << "C6: expected products of i8 to be centered, found "
+                         << getLhs().getType().getElementType() << " and "
+                         << getRhs().getType().getElementType();
   return verifyRange(*this, "C5", getType());
 }
 

@@ -54,15 +54,16 @@ kernel.func @halves(%x: !kernel.view<[d0, 40], f16>, %w: !kernel.view<[32, 40], 
   kernel.store %c, %y[%i, %j] : tensor<128x32xf32>, !kernel.view<[d0, 32], f32>
 }
 
-// Few rows: one subgroup multiplies one matrix; 128 times the sum of weights is added to each row.
+// Few rows: one subgroup multiplies one matrix. Bytes of 128 + code become signed as they are
+// staged.
 // CHECK-LABEL: module @few
 // CHECK: scf.for
-// CHECK: spirv.SDot
+// CHECK: arith.xori
 // CHECK: scf.if
 // CHECK: spirv.KHR.CooperativeMatrixMulAdd %{{.*}}, <ASigned|BSigned|CSigned|ResultSigned> : !spirv.coopmatrix<16x16xi8, Subgroup, MatrixA>, !spirv.coopmatrix<16x16xi8, Subgroup, MatrixB> -> !spirv.coopmatrix<16x16xsi32, Subgroup, MatrixAcc>
 kernel.func @few(%x: !kernel.view<[d0, 512], i8>, %w: !kernel.view<[32, 512], i8, panel = 16>, %y: !kernel.view<[d0, 32], f32>)
     scalars(d0) grid(%i = d0 by 16, %j = 32 by 16) attributes {few_rows = "d0", storage = [#kernel.storage<memory>, #kernel.storage<weight>, #kernel.storage<memory>], plan = #kernel.plan<mapping = matrix_few_rows, threads = [16, 16], block = 64, ahead = 1>} {
-  %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 512], i8>, !kernel.view<[32, 512], i8, panel = 16> -> tensor<16x16xi32>
+  %c = kernel.contract %x[%i], %w[%j] {centered} : !kernel.view<[d0, 512], i8>, !kernel.view<[32, 512], i8, panel = 16> -> tensor<16x16xi32>
   %f = arith.sitofp %c : tensor<16x16xi32> to tensor<16x16xf32>
   kernel.store %f, %y[%i, %j] : tensor<16x16xf32>, !kernel.view<[d0, 32], f32>
 }

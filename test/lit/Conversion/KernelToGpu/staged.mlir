@@ -109,22 +109,15 @@ kernel.func @buffers(%x: !kernel.view<[d0, 44], f32>, %w: !kernel.view<[64, 44],
 
 // RUN: heddle-opt %s --convert-kernel-to-gpu=level=1-dot --canonicalize --cse | FileCheck %s --check-prefix=DOT
 
-// Partial sums of a column's weights overwrite the last block. A block of 8 steps has eight of
-// them; invocations of rows from 64 on have none.
-// DOT-LABEL: module @parts
-// DOT-DAG: !spirv.array<132 x vector<4xf32>>, Workgroup
-// DOT-COUNT-2: spirv.SDot
-// DOT: spirv.ControlBarrier
-// DOT-NEXT: %[[HAS:.*]] = arith.cmpi slt, %{{.*}}, %c8_i32 : i32
-// DOT-NEXT: scf.if %[[HAS]] {
-// DOT-COUNT-2: spirv.Store "Workgroup" %{{.*}} : vector<4xf32>
-// DOT-NEXT: }
-// DOT-NEXT: spirv.ControlBarrier
-// DOT-COUNT-16: spirv.Load "Workgroup" %{{.*}} : vector<4xf32>
-// DOT-NOT: spirv.Load "Workgroup"
-kernel.func @parts(%x: !kernel.view<[d0, 64], i8>, %w: !kernel.view<[64, 64], i8, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
+// Bytes of 128 + code become signed as they are staged. Sums of centered products need nothing else.
+// DOT-LABEL: module @centered
+// DOT: arith.xori
+// DOT: spirv.SDot
+// DOT-NOT: arith.shli
+// DOT: arith.sitofp
+kernel.func @centered(%x: !kernel.view<[d0, 64], i8>, %w: !kernel.view<[64, 64], i8, panel = 16>, %y: !kernel.view<[d0, 64], f32>)
     scalars(d0) grid(%i = d0 by 128, %j = 64 by 64) attributes {plan = #kernel.plan<mapping = staged, threads = [16, 8], block = 8, ahead = 1>} {
-  %c = kernel.contract %x[%i], %w[%j] : !kernel.view<[d0, 64], i8>, !kernel.view<[64, 64], i8, panel = 16> -> tensor<128x64xi32>
+  %c = kernel.contract %x[%i], %w[%j] {centered} : !kernel.view<[d0, 64], i8>, !kernel.view<[64, 64], i8, panel = 16> -> tensor<128x64xi32>
   %f = arith.sitofp %c : tensor<128x64xi32> to tensor<128x64xf32>
   kernel.store %f, %y[%i, %j] : tensor<128x64xf32>, !kernel.view<[d0, 64], f32>
 }

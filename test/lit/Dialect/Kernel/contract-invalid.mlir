@@ -74,3 +74,11 @@ kernel.func @contract_c5(%x: !kernel.view<[4, 8], f32>, %w: !kernel.view<[16, 8]
   // expected-error @+1 {{C5: expected column tiles that divide 16 columns into at most 32, found 12}}
   %t = kernel.contract %x[%i], %w[%i] tiles(%bits by 12) : !kernel.view<[4, 8], f32>, !kernel.view<[16, 8], f32, panel = 16> -> tensor<4x16xf32>
 }
+
+// -----
+
+kernel.func @contract_c6(%x: !kernel.view<[d0, 16], f32>, %w: !kernel.view<[16, 16], f32, panel = 16>) scalars(d0) grid(%i = d0 by 32) {
+  %z = arith.constant 0 : index
+  // expected-error @+1 {{C6: expected products of i8 to be centered, found 'f32' and 'f32'}}
+  %c = kernel.contract %x[%i], %w[%z] {centered} : !kernel.view<[d0, 16], f32>, !kernel.view<[16, 16], f32, panel = 16> -> tensor<32x16xf32>
+}

@@ -27,6 +27,18 @@ kernel.func @quads(%x: !kernel.view<[d0, 32], i8>, %w: !kernel.view<[16, 32], i8
   kernel.store %r, %y[%i, %z] : tensor<32x16xi8>, !kernel.view<[d0, 16], i8>
 }
 
+// The 128 of a centered product is subtracted from each byte of the row.
+// CHECK-LABEL: module @centered
+// CHECK: arith.constant dense<-1.280000e+02> : vector<4xf32>
+// CHECK-COUNT-4: math.fma %{{.*}} : vector<4xf32>
+kernel.func @centered(%x: !kernel.view<[d0, 32], i8>, %w: !kernel.view<[16, 32], i8, panel = 16>, %y: !kernel.view<[d0, 16], i8>)
+    scalars(d0) grid(%i = d0 by 32) attributes {plan = #kernel.plan<mapping = blocked, threads = [4, 4]>} {
+  %z = arith.constant 0 : index
+  %c = kernel.contract %x[%i], %w[%z] {centered} : !kernel.view<[d0, 32], i8>, !kernel.view<[16, 32], i8, panel = 16> -> tensor<32x16xi32>
+  %r = arith.trunci %c : tensor<32x16xi32> to tensor<32x16xi8>
+  kernel.store %r, %y[%i, %z] : tensor<32x16xi8>, !kernel.view<[d0, 16], i8>
+}
+
 // Few rows: an iteration has two words of four products each, and loads each word of a row alone.
 // CHECK-LABEL: module @few
 // CHECK: spirv.ControlBarrier

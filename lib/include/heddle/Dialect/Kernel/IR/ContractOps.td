@@ -31,7 +31,8 @@ def Kernel_ContractOp : Kernel_ProductOp<"contract", [AttrSizedOperandSegments]>
       the even k, each by one fused multiply-add. A missing partner is zero, and denormals count as
       zero.
     * i8 on both sides: bytes are unsigned on the left and signed on the right. The sum is an exact
-      i32.
+      i32. With `{centered}`, 128 is subtracted from each byte on the left: bytes of 128 + code count
+      as signed codes.
     * f32 or bf16 on the left, another type on the right: elements of the right operand are
       converted to f32 when read, and rounded to the left's type. i8 elements are codes: `kept(%e)`
       holds a number e for each row of the right operand, and a code represents `e * code`, rounded
@@ -46,7 +47,7 @@ def Kernel_ContractOp : Kernel_ProductOp<"contract", [AttrSizedOperandSegments]>
     format (`Support/Formats.h`) whose scales do not enter the sums, or the right operand has a type
     in which keys and values are kept. C3: `kept` is present if and only if the right operand holds
     codes that are converted. C4: the result has the type of the format's sums. C5: a tile of
-    `tiles` divides the columns of the result into at most 32.
+    `tiles` divides the columns of the result into at most 32. C6: only products of i8 are centered.
 
     Example:
     ```mlir
@@ -55,7 +56,8 @@ def Kernel_ContractOp : Kernel_ProductOp<"contract", [AttrSizedOperandSegments]>
     ```
   }];
   let arguments = (ins Kernel_View:$lhs, Index:$lhs_index, Kernel_View:$rhs, Index:$rhs_index, Optional<Kernel_View>:$kept_scales,
-                       Optional<Index>:$columns, Optional<Index>:$from, Optional<I32>:$visited, OptionalAttr<I64Attr>:$visit_tile);
+                       Optional<Index>:$columns, Optional<Index>:$from, Optional<I32>:$visited, OptionalAttr<I64Attr>:$visit_tile,
+                       UnitAttr:$centered);
   let builders = [OpBuilder<(ins "::mlir::Type":$type, "::mlir::Value":$lhs, "::mlir::Value":$lhsIndex, "::mlir::Value":$rhs,
                                  "::mlir::Value":$rhsIndex), [{
     build($_builder, $_state, type, lhs, lhsIndex, rhs, rhsIndex, /*kept_scales=*/::mlir::Value(), /*columns=*/::mlir::Value(),
