@@ -56,7 +56,8 @@ static KernelPlan planGpuGradient(const Question &q, Root root, bool isOfPositio
 
 FailureOr<KernelPlan> planning::planGradient(const Question &q, Root root) {
   const bool isOfPositions =
-      llvm::any_of(q.def().getBody().front(), llvm::IsaPred<transformer::GradientPositionsOp>);
+      llvm::any_of(q.def().getBody().front().getOps<transformer::GradientPositionsOp>(),
+                   [](transformer::GradientPositionsOp op) { return !op.getDocuments(); });
   if (!q.isCpu())
     return root == Root::GradientProduct ? planGpuProduct(q)
                                          : planGpuGradient(q, root, isOfPositions);

@@ -236,12 +236,15 @@ private:
         });
   }
 
+  /// A packed document may begin anywhere, and its numbers are not aligned to vectors.
   QueryNumbers numbersOf(const KeyChunk &columns, Value head) {
-    Value first = columns.first;
-    if (sequence.firstQuery)
-      first = t.add(first, sequence.firstQuery);
-    auto load = [&](Value operand) {
-      return loadNumbers(t, matrix(operand, head), first, chunk, /*asRows=*/false);
+    auto load = [&](Value operand) -> Value {
+      Value vector = matrix(operand, head);
+      if (!sequence.firstQuery)
+        return loadNumbers(t, vector, columns.first, chunk, /*asRows=*/false);
+      Value place = t.iota(/*rows=*/false, t.add(columns.first, sequence.firstQuery),
+                           t.type(1, chunk, t.b.getI32Type()));
+      return kernel::LookupOp::create(t.b, t.loc, t.type(1, chunk), vector, place);
     };
     return {load(op.getMaximum()), inverseOf(t, load(op.getSum())), load(op.getDelta())};
   }

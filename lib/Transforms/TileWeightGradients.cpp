@@ -162,10 +162,42 @@ static LogicalResult tileGradientRows(KernelBuilder &f) {
   return success();
 }
 
+/// Adds the rows of each document to the first rows of the table. A grid point adds all rows, for
+/// some columns, as the rows of a position are in several documents.
+static LogicalResult tilePackedPositions(KernelBuilder &f, GradientPositionsOp op) {
+  TileBuilder &t = f.t;
+  kernel::ViewType rows = f.viewType(f.viewOf(op.getGradient()));
+  const int64_t columns = f.plan.getColumns()[0], size = rows.getDims().back().extent.value;
+  const double scale = op.getScale().convertToDouble();
+  f.createFunc({1, padded(size)}, {1, columns});
+  Value j = f.func.getGridIndex(1), table = f.view(f.firstResult()), one = t.index(1);
+  Value gradient = f.slice(f.view(f.viewOf(op.getGradient())), {t.index(0)});
+  const unsigned starts = f.viewOf(op.getDocuments());
+  RankedTensorType type = t.type(1, columns);
+  auto documents = scf::ForOp::create(
+      t.b, t.loc, t.index(0), t.sub(f.sizeValue(f.viewType(starts).getDim(0).extent), one), one);
+  OpBuilder::InsertionGuard guard(t.b);
+  t.b.setInsertionPointToStart(documents.getBody());
+  Value document = documents.getInductionVar(), first = f.entryOf(starts, document),
+        end = f.entryOf(starts, t.add(document, one));
+  auto loop = scf::ForOp::create(t.b, t.loc, first, end, one);
+  t.b.setInsertionPointToStart(loop.getBody());
+  Value m = loop.getInductionVar(), position = t.sub(m, first);
+  Value added = loadTile(t, type, gradient, {m, j});
+  if (scale != 1)
+    added = t.mul(added, scale);
+  Value sum = t.add(loadTile(t, type, table, {position, j}), added);
+  kernel::StoreOp::create(t.b, t.loc, withoutPadding(t, sum, j, size), table,
+                          ValueRange{position, j}, one);
+  return success();
+}
+
 /// A tile has the same positions of all sequences.
 static LogicalResult tileGradientPositions(KernelBuilder &f) {
   TileBuilder &t = f.t;
   auto op = accumulation<GradientPositionsOp>(f);
+  if (op.getDocuments())
+    return tilePackedPositions(f, op);
   Value operand = op.getGradient();
   kernel::ViewType rows = f.viewType(f.viewOf(operand));
   const int64_t tile = f.plan.getRows(), columns = f.plan.getColumns()[0],
@@ -187,22 +219,10 @@ static LogicalResult tileGradientPositions(KernelBuilder &f) {
 
 //===- Models ------------------------------------------------------------===//
 
-namespace {
-struct PositionsModel
-    : Tiler<PositionsModel, GradientPositionsOp, Root::GradientRows, tileGradientPositions> {
-  LogicalResult checkSupported(Operation *op) const {
-    if (!cast<GradientPositionsOp>(op).getDocuments())
-      return success();
-    return op->emitOpError("expected no packed documents, found some; the gradients of their "
-                           "positions are not supported yet");
-  }
-};
-} // namespace
-
 void heddle::attachWeightGradientTilers(MLIRContext *c) {
   attach<GradientProductOp, Root::GradientProduct, tileGradientProduct>(c);
   attach<TransposeOp, Root::Transpose, tileTranspose>(c);
   attach<GradientColumnsOp, Root::GradientColumns, tileGradientColumns>(c);
   attach<GradientRowsOp, Root::GradientRows, tileGradientRows>(c);
-  GradientPositionsOp::attachInterface<PositionsModel>(*c);
+  attach<GradientPositionsOp, Root::GradientRows, tileGradientPositions>(c);
 }

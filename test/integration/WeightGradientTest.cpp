@@ -169,6 +169,39 @@ TEST_P(WeightGradientTest, PositionsAddSequencesInOrder) {
   ASSERT_EQ(tensorOf(*session, "w"), table.values);
 }
 
+/// Positions of packed documents add the bits of the same rows in sequences of their own, also of
+/// an empty document.
+TEST_P(WeightGradientTest, PositionsAddPackedDocumentsInOrder) {
+  const auto [rows, features, size] = GetParam();
+  const auto most = static_cast<int32_t>(std::min(rows, size));
+  const std::vector<int32_t> starts = {0, most, most, most + 1, most + 1 + most / 2};
+  LinearModel model(rows, features, size);
+  const std::string x = tensorType({1, -1, features}), w = tensorType({size, features}),
+                    s = tensorType({-1}, "i32");
+  auto session = open(
+      model, "func.func @run(" + argument("x", x, "1, \"T\", " + std::to_string(features)) + ", " +
+                 argument("s", s, "\"D\"") + ") -> (" + x + " {transformer.name = \"y\"}) {\n" +
+                 "  %w = transformer.weight \"w\" : " + w +
+                 "\n  %y = transformer.position.learned %x, %w documents(%s : " + s + ") : " + x +
+                 ", " + w + "\n  transformer.gradient.positions \"w\", %x documents(%s : " + s +
+                 ") {size = " + std::to_string(size) + " : i64} : " + x + "\n  return %y : " + x +
+                 "\n}\n");
+  ASSERT_TRUE(session) << session.error().message;
+  Matrix input = numbers(starts.back(), features, 5), table{size, features, {}};
+  table.values.resize(size * features);
+  for (int call = 0; call < 2; ++call) {
+    auto results = test::call(*session, "run",
+                              {{"x", Tensor::f32({1, starts.back(), features}, input.values)},
+                               {"s", Tensor::i32({static_cast<int64_t>(starts.size())}, starts)}});
+    ASSERT_TRUE(results) << results.error().message;
+    for (size_t d = 0; d + 1 < starts.size(); ++d)
+      for (int64_t m = starts[d]; m < starts[d + 1]; ++m)
+        for (int64_t k = 0; k < features; ++k)
+          table.at(m - starts[d], k) += input.at(m, k);
+  }
+  ASSERT_EQ(tensorOf(*session, "w"), table.values);
+}
+
 /// Two uses of a matrix have an accumulator each; `gradient_norm` joins them.
 TEST_P(WeightGradientTest, UpdateIsAStepOfAdam) {
   const auto [rows, features, outputs] = GetParam();
