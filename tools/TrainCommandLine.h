@@ -50,6 +50,9 @@ inline void addTrainFlags(CLI::App &command, TrainCommand &train) {
                    "train the weights of the model further (default for a folder of Transformers)");
   addNumber(command, "--micro-batch", train.microBatch, 1,
             "maximum examples that are computed at once, which saves memory and changes no result");
+  command.add_flag("--pad", train.pads,
+                   "pad the examples that are computed at once to equal lengths, also where masks "
+                   "allow to pack them; changes no result");
   addNumber(command, "--save-every", train.saveEvery, 1,
             "steps between saved states (default: an epoch)");
 }

@@ -362,9 +362,13 @@ static RefTensor meaning(CrossEntropyOp op, const Lookup &get) {
 static RefTensor meaning(ShiftRightOp op, const Lookup &get) {
   const RefTensor &ids = get(op.getIds());
   RefTensor result = ids;
+  const RefTensor *starts = op.getDocuments() ? &get(op.getDocuments()) : nullptr;
   int64_t rows = ids.shape[1];
-  for (int64_t n = 0; n < ids.size(); ++n)
-    result.values[n] = n % rows ? ids.values[n - 1] : static_cast<double>(op.getStart());
+  for (int64_t n = 0; n < ids.size(); ++n) {
+    bool isFirst =
+        starts ? llvm::is_contained(starts->values, static_cast<double>(n)) : n % rows == 0;
+    result.values[n] = isFirst ? static_cast<double>(op.getStart()) : ids.values[n - 1];
+  }
   return result;
 }
 

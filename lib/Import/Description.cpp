@@ -51,8 +51,8 @@ bool Description::crossHidesPadding() const {
 }
 
 /// Returns whether a mask or score rule treats a text alone and inside a packed row alike. Inputs
-/// per row or pair do not; lengths do, because packed texts have no padding.
-static bool countsWithinTexts(const MaskExpression &e) {
+/// per row or pair do not; lengths of the keys' side do, because packed texts have no padding.
+static bool countsWithinTexts(const MaskExpression &e, std::string_view side = "source") {
   using Kind = MaskExpression::Kind;
   return llvm::all_of(e.calls, [&](const MaskCall &call) {
     if (!call.offsetInput.empty())
@@ -67,7 +67,7 @@ static bool countsWithinTexts(const MaskExpression &e) {
     case Kind::Where:
       return call.inputs.empty();
     case Kind::Lengths:
-      return call.inputs[0] == "source" && e.conjunction;
+      return call.inputs[0] == side && e.conjunction;
     default:
       return false;
     }
@@ -85,6 +85,48 @@ bool Description::sourceMayBePacked() const {
     return (!layer.mask || countsWithinTexts(*layer.mask)) &&
            (!a.bias || countsWithinTexts(*a.bias)) && !a.hiddenScore;
   });
+}
+
+/// Returns what prevents packed texts with the results of padded ones in an attention, or nothing.
+/// The keys are texts of `side`.
+static std::string whyPaddedIn(const AttentionDescription &a,
+                               const std::optional<MaskExpression> &mask, const std::string &side) {
+  const bool hides =
+      mask && ((side == "target" && mask->hidesLater()) ||
+               (mask->conjunction && mask->uses(MaskExpression::Kind::Lengths, side)));
+  if (!hides)
+    return (mask ? "the mask " + mask->text : "no mask") + ", which lets texts see padding";
+  if (!countsWithinTexts(*mask, side))
+    return "the mask " + mask->text + ", which is not counted within texts";
+  if (a.bias && !countsWithinTexts(*a.bias, side))
+    return "the score rule " + a.bias->text + ", which is not counted within texts";
+  return a.hiddenScore && *a.hiddenScore > lowestShare
+             ? "hidden-score, which gives padding a share of attention"
+             : "";
+}
+
+std::string Description::whyPadded() const {
+  if (encoder && (source->vectors || source->frames || source->image || source->images))
+    return "source: the input is no text";
+  if (encoder && source->length)
+    return "source: length " + std::to_string(*source->length);
+  auto check = [](const std::string &place, const AttentionDescription &a,
+                  const std::optional<MaskExpression> &mask, const char *side) {
+    const std::string why = whyPaddedIn(a, mask, side);
+    return why.empty() ? why : place + ": " + why;
+  };
+  for (const auto *stack : {&encoder, &decoder})
+    for (size_t i = 0; *stack && i < (*stack)->layers.size(); ++i) {
+      const LayerDescription &layer = (*stack)->layers[i];
+      const bool isDecoder = stack == &decoder;
+      const std::string place = (isDecoder ? "decoder." : "encoder.") + std::to_string(i);
+      std::string why = check(place, layer.self, layer.mask, isDecoder ? "target" : "source");
+      if (why.empty() && isDecoder && encoder)
+        why = check(place + ".cross", layer.cross, layer.crossMask, "source");
+      if (!why.empty())
+        return why;
+    }
+  return "";
 }
 
 ModelFacts heddle::factsOf(const Description &d) {

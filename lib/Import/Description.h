@@ -96,6 +96,9 @@ struct NormDescription {
 
 enum class ReturnWeights { None, Heads, Average };
 
+/// A score of hidden keys of this or less leaves them no share of attention.
+inline constexpr double lowestShare = -1e4;
+
 struct AttentionDescription {
   Keys in, own; ///< `own`: keys for score-bias and sinks, which cross attention does not inherit
   int64_t model = 0; ///< features
@@ -256,6 +259,7 @@ struct TrainingDescription {
   std::string over = loss.get<std::string>("over");
   Keys dropout = in.object("dropout"); ///< probabilities by place
   Recipe recipe;
+  bool packs = false; ///< the model has a loss of packed texts
 };
 
 struct Description {
@@ -293,6 +297,9 @@ struct Description {
   /// score rules give the same result for a pair there. The model then has the function
   /// `encode_packed`.
   bool sourceMayBePacked() const;
+  /// Why the examples of training are padded, as the mask or key that prevents packing them into one
+  /// row of each side with equal results; empty if nothing does.
+  std::string whyPadded() const;
 };
 
 /// Reads the description at `path`; `masks` are NAME=EXPR replacements.

@@ -21,10 +21,8 @@
 using namespace heddle;
 
 /// Warns if a mask hides keys with a finite score. Hidden keys after the query get a share of
-/// attention in `decode` and do not exist in `decode_step`. A score of -1e4 or less leaves them no
-/// share.
+/// attention in `decode` and do not exist in `decode_step`.
 static std::string hiddenKeysAhead(const Description &d) {
-  constexpr double lowestShare = -1e4;
   if (!d.decoder || !d.decoder->documents.empty())
     return {};
   for (size_t i = 0; i < d.decoder->layers.size(); ++i) {
@@ -121,6 +119,10 @@ Status heddle::setKept(const std::string &keep, Recipe &recipe, mlir::ModuleOp m
 static void addTraining(const Description &d, ModelFacts &facts, ImportedModel &model) {
   facts.text.training = toJson(d.training.recipe);
   facts.text.size = d.size;
+  if (std::string why = d.whyPadded(); !why.empty())
+    (*model.module)
+        ->setAttr(transformer::paddedBecause,
+                  mlir::StringAttr::get(model.module->getContext(), why));
   if (d.document)
     model.texts["model.json"] = portableText(d);
 }
@@ -142,6 +144,7 @@ Expected<ImportedModel> heddle::importWithoutWeights(Description &description,
                         "encoder with one class a text, found " +
                         found);
     description.classifier->loss = true;
+    description.training.packs = description.whyPadded().empty();
   }
   ImportedModel model;
   model.module = HEDDLE_TRY(buildModel(description, context, model.tensors));

@@ -90,9 +90,11 @@ Value MaskBuilder::starts(FunctionBuilder &f, const std::string &input) const {
   return f.input(input, f.tensor({-1}, f.b.getI32Type()), {"documents.starts"});
 }
 
-Value MaskBuilder::within(FunctionBuilder &f, const std::string &documents, Value mask) const {
-  Value s = starts(f, documents);
-  Value own = MaskDocumentsOp::create(f.b, f.loc, s, s, /*offset=*/Value(), f.b.getUnitAttr());
+Value MaskBuilder::within(FunctionBuilder &f, const Call &call, bool cross, Value mask) const {
+  Value queries = starts(f, call.documents),
+        keys = cross ? starts(f, call.memoryDocuments) : queries;
+  Value own =
+      MaskDocumentsOp::create(f.b, f.loc, queries, keys, /*offset=*/Value(), f.b.getUnitAttr());
   return mask ? MaskAndOp::create(f.b, f.loc, own, mask).getResult() : own;
 }
 

@@ -18,9 +18,9 @@ struct Call {
   bool prompt = false; ///< as `step`, with several tokens per sequence, counted by an input
   bool loss = false;   ///< the decoder reads the reference, shifted by one
   bool packed = false; ///< masks and score rules count within packed documents
-  /// encode_packed: the input with the starts of texts. Lengths of the side have no effect there,
-  /// because a packed text has no padding.
-  std::string documents;
+  /// Packed texts: the inputs with the starts of the stack's own texts, and of those of the memory.
+  /// Lengths of a side have no effect there, because a packed text has no padding.
+  std::string documents, memoryDocuments;
   int64_t heads = 1;      ///< number of query heads
   int64_t fixedRows = -1; ///< rows of an image or audio source; -1: dynamic
   /// For score rules that use the queries and keys of the attention.
@@ -75,8 +75,8 @@ public:
 
   /// The input with the starts of packed documents.
   mlir::Value starts(FunctionBuilder &f, const std::string &input) const;
-  /// Restricts `mask` (may be null) to pairs within one document.
-  mlir::Value within(FunctionBuilder &f, const std::string &documents, mlir::Value mask) const;
+  /// Restricts `mask` (may be null) of a call with packed texts to pairs within one text.
+  mlir::Value within(FunctionBuilder &f, const Call &call, bool cross, mlir::Value mask) const;
   /// Builds the mask or score rule of an attention.
   mlir::Value build(FunctionBuilder &f, const MaskExpression &e, bool cross, Call call) const;
   /// Builds one call of an expression; the region of a `where` remains empty.

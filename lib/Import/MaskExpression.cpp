@@ -250,5 +250,5 @@ Value MaskBuilder::build(FunctionBuilder &f, const MaskExpression &e, bool cross
   ExpressionCursor in(e.text); // without errors: the tree has been checked
   MaskExpression written{.text = {}, .scoreRule = e.scoreRule};
   Value value = PartEvaluator(in, written, &site).evaluate(*e.tree).value;
-  return call.documents.empty() || e.scoreRule ? value : within(f, call.documents, value);
+  return call.documents.empty() || e.scoreRule ? value : within(f, call, cross, value);
 }

@@ -10,12 +10,14 @@
 //   decode: embed, layers of (self-attention, cross-attention, feed-forward), final norm,
 //           classifier
 //   loss: encode, then decode a reference, shifted, and its cross entropy
+//   loss_packed: as loss, over texts packed into a single row of each side; only for gradients
 //   decode_start: stores keys and values of the memory in the session
 //   decode_prompt: decodes several tokens per sequence, with keys and values in the session
 //   decode_step: as decode_prompt, with one token per sequence
 
 #include "ModelBuilder.h"
 
+#include "heddle/Dialect/Transformer/IR/TrainingAttributes.h"
 #include "heddle/Support/Program.h"
 #include "heddle/Support/Try.h"
 
@@ -30,7 +32,7 @@ Value ModelBuilder::tokens(FunctionBuilder &f, Call call) {
   const SideDescription &side = call.decoder ? *d.target : *d.source;
   std::string name = call.input();
   Value ids = f.rows(name, f.tensor({-1, call.rowCount()}, f.b.getI32Type()), {"B", call.rows()},
-                     /*asBuilt=*/name != call.side());
+                     /*asBuilt=*/name != call.side() || !call.documents.empty());
   f.range(name, "0", std::to_string(side.size));
   return ids;
 }
@@ -108,7 +110,9 @@ Value ModelBuilder::embed(FunctionBuilder &f, Call call) {
   } else {
     x = tokens(f, call);
     if (call.decoder && call.loss)
-      x = ShiftRightOp::create(f.b, f.loc, x, f.b.getI64IntegerAttr(*side.start));
+      x = ShiftRightOp::create(f.b, f.loc, x,
+                               call.documents.empty() ? Value() : masks.starts(f, call.documents),
+                               f.b.getI64IntegerAttr(*side.start));
     Value table = f.weight(tableName(call), {side.size, stack(call).embeddingSize});
     bool zeroRow = stack(call).zeroPaddingRow;
     IntegerAttr padding = zeroRow ? f.b.getI64IntegerAttr(side.padding) : IntegerAttr();
@@ -132,8 +136,10 @@ Value ModelBuilder::dropped(FunctionBuilder &f, Value x, const char *place, Call
   auto probability = static_cast<float>(d.training.dropout.get<double>(place));
   if (!call.loss || probability == 0)
     return x;
+  const bool isPooled = cast<RankedTensorType>(x.getType()).getRank() == 2;
+  Value starts = call.documents.empty() || isPooled ? Value() : masks.starts(f, call.documents);
   return DropoutOp::create(f.b, f.loc, x, /*key=*/Value(), /*rows=*/Value(), /*site=*/Value(),
-                           f.b.getF32FloatAttr(probability));
+                           starts, f.b.getF32FloatAttr(probability));
 }
 
 Value ModelBuilder::memory(FunctionBuilder &f) {
@@ -158,7 +164,7 @@ Value ModelBuilder::pool(FunctionBuilder &f, Value x, ArrayRef<std::string> word
   for (const std::string &word : words)
     kinds.push_back(PoolingAttr::get(&context, *symbolizePooling(dialectWord(word))));
   Value lengths, starts;
-  if (stack(call).poolsParts && !call.documents.empty())
+  if (stack(call).poolsParts && !call.documents.empty() && !call.loss)
     starts = f.input("source.parts", f.tensor({-1}, f.b.getI32Type()), {"parts.starts"});
   else if (!documents(call).empty())
     starts = masks.starts(f, documents(call));
@@ -296,11 +302,25 @@ void ModelBuilder::lossResult(FunctionBuilder &f, Value classes, Value ids, Inte
            {"1"});
 }
 
-/// Mean negative log-likelihood of the classes of texts.
-Status ModelBuilder::classLoss() {
-  FunctionBuilder f = function("loss");
+/// The function `loss`, and with training `loss_packed` if no mask prevents it.
+Status ModelBuilder::losses() {
+  HEDDLE_TRY(loss(/*packed=*/false));
+  return d.training.packs ? loss(/*packed=*/true) : Status();
+}
+
+/// The call of the encoder, or of a decoder alone, in a loss.
+Call ModelBuilder::lossOfSource(bool packed) const {
   Call call = ofSource();
   call.loss = true;
+  if (packed)
+    call.documents = "source.starts";
+  return call;
+}
+
+/// Mean negative log-likelihood of the classes of texts.
+Status ModelBuilder::classLoss(bool packed) {
+  FunctionBuilder f = function(packed ? packedLoss : "loss");
+  Call call = lossOfSource(packed);
   Value x = encoderRows(f, call);
   {
     FunctionBuilder::Part part(f, "encoder.pool");
@@ -309,22 +329,25 @@ Status ModelBuilder::classLoss() {
   x = outputStages(f, x, call);
   FunctionBuilder::Part part(f, "classifier");
   Value classes = pool(f, logits(f, x, call), d.classifier->pool, call);
-  Value labels = f.input("labels", f.tensor({-1}, f.b.getI32Type()), {"B"});
+  Value labels = f.input("labels", f.tensor({-1}, f.b.getI32Type()), {packed ? "N" : "B"});
   f.range("labels", "0", std::to_string(d.classifier->size));
   lossResult(f, classes, labels, IntegerAttr());
   return f.finish(d.file);
 }
 
 /// Mean negative log-likelihood of a reference.
-Status ModelBuilder::loss() {
+Status ModelBuilder::loss(bool packed) {
   if (!d.decoder)
-    return classLoss();
-  FunctionBuilder f = function("loss");
-  Call call = ofSource();
-  call.loss = true;
+    return classLoss(packed);
+  FunctionBuilder f = function(packed ? packedLoss : "loss");
+  Call call = lossOfSource(packed);
   if (d.encoder)
     encoded = encoderRows(f, call);
   call.decoder = true;
+  if (packed) {
+    call.memoryDocuments = call.documents;
+    call.documents = "reference.starts";
+  }
   Value x = decoderRows(f, call), reference = tokens(f, call);
   encoded = Value();
   FunctionBuilder::Part part(f, "classifier");
@@ -406,12 +429,12 @@ Expected<OwningOpRef<ModuleOp>> ModelBuilder::run() {
   if (d.sourceMayBePacked())
     HEDDLE_TRY(encode(/*packed=*/true));
   if (d.classifier && d.classifier->loss && !d.decoder)
-    HEDDLE_TRY(loss());
+    HEDDLE_TRY(losses());
   if (!d.decoder)
     return std::move(module);
   Status status = decode({.decoder = true});
   if (status && d.classifier && d.classifier->loss)
-    status = loss();
+    status = losses();
   if (!d.decoder->documents.empty()) // documents are decoded whole: no session
     return status ? Expected<OwningOpRef<ModuleOp>>(std::move(module)) : status.takeError();
   declareStates();

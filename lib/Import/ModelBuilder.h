@@ -44,8 +44,10 @@ private:
   Status detect();
   Status encode(bool packed);
   Status decode(Call call);
-  Status loss();
-  Status classLoss();
+  Status losses();
+  Status loss(bool packed);
+  Status classLoss(bool packed);
+  Call lossOfSource(bool packed) const;
   void lossResult(FunctionBuilder &f, mlir::Value classes, mlir::Value ids,
                   mlir::IntegerAttr padding);
   Status decodeStart();

@@ -109,7 +109,7 @@ Value ModelBuilder::attend(FunctionBuilder &f, const Site &site, Value q, Value 
   if (site.mask)
     mask = masks.build(f, *site.mask, site.cross, call);
   else if (!call.documents.empty())
-    mask = masks.within(f, call.documents, {});
+    mask = masks.within(f, call, site.cross, {});
   bool givesMore = !call.cached() && !call.loss && call.documents.empty();
   bool returns = a.returnWeights != ReturnWeights::None && givesMore;
   bool average = a.returnWeights == ReturnWeights::Average;

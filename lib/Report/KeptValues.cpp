@@ -11,7 +11,9 @@
 #include "heddle/Analysis/ShapeExpressions.h"
 #include "heddle/Compiler/Models.h"
 #include "heddle/Dialect/Kernel/IR/KernelOps.h"
+#include "heddle/Dialect/Transformer/IR/TrainingAttributes.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Support/Program.h"
 #include "heddle/Support/Try.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -62,7 +64,7 @@ static KeptValue keptValue(OpResult result, GroupOp root, const ShapeExpressions
 }
 
 std::vector<KeptValue> heddle::keptValues(ModuleOp fused) {
-  auto gradients = fused.lookupSymbol<func::FuncOp>("gradients");
+  auto gradients = fused.lookupSymbol<func::FuncOp>(gradientsFunction);
   GroupOp root;
   if (gradients)
     gradients.walk([&](CrossEntropyGradientOp op) { root = op->getParentOfType<GroupOp>(); });
@@ -107,8 +109,16 @@ std::string heddle::keptValuesText(const std::vector<KeptValue> &values, bool al
   return text;
 }
 
+/// Whether examples are packed into one row, or why they are padded.
+static std::string examplesText(ModuleOp module) {
+  if (module.lookupSymbol(packedGradientsFunction))
+    return "examples: packed, without padding\n";
+  auto why = module->getAttrOfType<StringAttr>(paddedBecause);
+  return "examples: padded to equal lengths" + (why ? "; " + why.str() : "") + "\n";
+}
+
 Expected<std::string> heddle::explainKept(const std::string &model, const CompileOptions &options,
                                           bool all) {
   OpenedModel opened = HEDDLE_TRY(OpenedModel::plan(model, options));
-  return keptValuesText(keptValues(opened.module()), all);
+  return keptValuesText(keptValues(opened.module()), all) + examplesText(opened.module());
 }

@@ -115,17 +115,58 @@ static Tensor lengthsOf(const std::vector<TokenIds> &rows) {
   return Tensor::i32({std::ssize(rows)}, lengths);
 }
 
-BatchInputs Data::batch(std::span<const uint32_t> examples, const WordDropout &words) const {
+/// Ids of the sources of examples.
+std::vector<TokenIds> Data::sources(std::span<const uint32_t> examples,
+                                    const WordDropout &words) const {
+  std::vector<TokenIds> rows;
+  for (const uint32_t example : examples) {
+    const auto ids = source(example);
+    rows.emplace_back(ids.begin(), ids.end());
+    if (words.probability > 0 && model->source->unknown)
+      dropWords(rows.back(), *model->source, words, example);
+  }
+  return rows;
+}
+
+/// Adds the ids of a side without padding, and the starts of its texts.
+static void addPacked(BatchInputs &inputs, const std::string &name,
+                      const std::vector<TokenIds> &rows) {
+  TokenIds ids, starts = {0};
+  for (const TokenIds &row : rows) {
+    ids.insert(ids.end(), row.begin(), row.end());
+    starts.push_back(static_cast<int32_t>(ids.size()));
+  }
+  inputs.tensors.emplace_back(name, Tensor::i32({1, std::ssize(ids)}, ids));
+  inputs.tensors.emplace_back(name + ".starts", Tensor::i32({std::ssize(starts)}, starts));
+}
+
+/// Whether rows of equal length would have padding.
+static bool differInLength(const std::vector<TokenIds> &rows) {
+  return std::ranges::any_of(
+      rows, [&](const TokenIds &row) { return row.size() != rows.front().size(); });
+}
+
+BatchInputs Data::batch(std::span<const uint32_t> examples, const WordDropout &words,
+                        bool packs) const {
   BatchInputs inputs;
+  std::vector<TokenIds> texts, references, trimmed;
   if (model->source) {
-    std::vector<TokenIds> sources;
+    texts = trimmed = sources(examples, words);
+    for (TokenIds &text : trimmed)
+      text.resize(static_cast<size_t>(lengthOf(text, *model)));
+  }
+  if (model->kind != "encoder")
     for (const uint32_t example : examples) {
-      const auto ids = source(example);
-      sources.emplace_back(ids.begin(), ids.end());
-      if (words.probability > 0 && model->source->unknown)
-        dropWords(sources.back(), *model->source, words, example);
+      const auto ids = reference(example);
+      references.emplace_back(ids.begin(), ids.end());
     }
-    SourceTensors tensors(sources, *model);
+  // A text of nothing but padding has keys for its padding alone.
+  inputs.packed = packs && (differInLength(trimmed) || differInLength(references)) &&
+                  std::ranges::none_of(trimmed, &TokenIds::empty);
+  if (model->source && inputs.packed) {
+    addPacked(inputs, "source", trimmed);
+  } else if (model->source) {
+    SourceTensors tensors(texts, *model);
     inputs.tensors.emplace_back("source", std::move(tensors.ids));
     inputs.tensors.emplace_back("source.lengths", std::move(tensors.lengths));
   }
@@ -137,12 +178,12 @@ BatchInputs Data::batch(std::span<const uint32_t> examples, const WordDropout &w
     inputs.tokens = std::ssize(classes);
     return inputs;
   }
-  std::vector<TokenIds> references;
-  for (const uint32_t example : examples) {
-    const auto ids = reference(example);
-    references.emplace_back(ids.begin(), ids.end());
+  for (const TokenIds &ids : references)
     inputs.tokens +=
         std::ranges::count_if(ids, [&](int32_t id) { return id != model->target->padding; });
+  if (inputs.packed) {
+    addPacked(inputs, "reference", references);
+    return inputs;
   }
   // The layout of a model does not change `reference`.
   inputs.tensors.emplace_back("reference", padRows(references, model->target->padding, false));

@@ -188,6 +188,7 @@ Expected<RunEnd> trainCommand(Session session, const TrainCommand &command, std:
                      .microRows = command.microBatch,
                      .saveEvery = command.saveEvery,
                      .resume = command.resume,
+                     .pads = command.pads,
                      .model = hashOfModel(artifact),
                      .progress = {},
                      .isInterrupted = isInterrupted};

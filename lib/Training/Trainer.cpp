@@ -5,6 +5,7 @@
 #include "heddle/Training/Trainer.h"
 
 #include "heddle/Generation/TextDecoder.h"
+#include "heddle/Support/Program.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Training/Checkpoint.h"
 #include "heddle/Training/Initial.h"
@@ -97,9 +98,11 @@ Expected<StepResult> Trainer::step(const Batch &batch, int64_t epoch) {
   for (size_t first = 0; first < batch.size(); first += rows) {
     const auto part = std::span(batch).subspan(first, std::min(rows, batch.size() - first));
     const BatchInputs inputs =
-        data.batch(part, {recipe.dropout.words, seed, static_cast<uint32_t>(epoch)});
+        data.batch(part, {recipe.dropout.words, seed, static_cast<uint32_t>(epoch)},
+                   training.packs() && !options.pads);
     tokens += inputs.tokens;
-    HEDDLE_TRY(training.add(inputsOf(inputs, training.session().program(), "gradients")));
+    HEDDLE_TRY(training.add(inputsOf(inputs, training.session().program(),
+                                     inputs.packed ? packedGradientsFunction : gradientsFunction)));
   }
   return training.update(rate.scalars(number, tokens, at.skipped));
 }

@@ -8,6 +8,7 @@
 
 #include "heddle/Pack/Unpack.h"
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/Program.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
 #include "heddle/Training/Checkpoint.h"
@@ -74,11 +75,21 @@ bool TrainingSession::isFresh(size_t tensor) const {
 
 //===- The step ------------------------------------------------------------===//
 
-/// Size of the first dimension of the first input.
+/// The starts of packed examples; null if the examples have rows of their own.
+static const NamedInput *startsOf(const NamedInputs &inputs) {
+  const auto found = std::ranges::find_if(
+      inputs, [](const NamedInput &input) { return input.name().ends_with(".starts"); });
+  return found == inputs.end() ? nullptr : &*found;
+}
+
+/// Number of examples: the documents between starts, or the size of the first dimension of the first
+/// input.
 static int64_t batchOf(const NamedInputs &inputs) {
-  if (inputs.empty() || inputs.front().tensor().shape().empty())
+  const NamedInput *starts = startsOf(inputs);
+  const NamedInput *counted = starts ? starts : inputs.empty() ? nullptr : &inputs.front();
+  if (!counted || counted->tensor().shape().empty())
     return 0;
-  return inputs.front().tensor().shape().front();
+  return std::max<int64_t>(counted->tensor().shape().front() - (starts ? 1 : 0), 0);
 }
 
 Expected<NamedTensors> TrainingSession::run(std::string_view name, const NamedInputs &inputs) {
@@ -114,8 +125,13 @@ static Expected<float> numberOf(const NamedTensors &results, std::string_view na
   return values.front();
 }
 
+bool TrainingSession::packs() const {
+  return live.program().findFunction(packedGradientsFunction) != nullptr;
+}
+
 Expected<LossSum> TrainingSession::add(const NamedInputs &inputs) {
-  NamedTensors results = HEDDLE_TRY(run("gradients", inputs));
+  NamedTensors results =
+      HEDDLE_TRY(run(startsOf(inputs) ? packedGradientsFunction : gradientsFunction, inputs));
   const LossSum found{HEDDLE_TRY(numberOf(results, "loss.sum")),
                       static_cast<int64_t>(HEDDLE_TRY(numberOf(results, "tokens")))};
   examples += batchOf(inputs);

@@ -117,6 +117,13 @@ Value heddle::documentOf(TileBuilder &t, Value starts, Value count, Value row) {
   });
 }
 
+DocumentRow heddle::findRow(KernelBuilder &f, Value documents, Value row) {
+  const unsigned view = f.viewOf(documents);
+  Value count = f.t.sub(f.sizeValue(f.viewType(view).getDim(0).extent), f.t.index(1));
+  Value document = documentOf(f.t, f.view(view), count, row);
+  return {document, f.t.sub(row, f.entryOf(view, document))};
+}
+
 Value KernelBuilder::scalar(Value argument) {
   const Argument &known = argumentOf(argument);
   if (known.view >= 0) // a caller's number is in memory

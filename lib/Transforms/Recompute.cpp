@@ -15,6 +15,7 @@
 #include "heddle/Analysis/ModelParts.h"
 #include "heddle/Dialect/Transformer/IR/TrainingAttributes.h"
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
+#include "heddle/Support/Program.h"
 #include "heddle/Transforms/Passes.h"
 
 #include "mlir/Dialect/Func/IR/FuncOps.h"
@@ -119,12 +120,16 @@ namespace {
 struct Recompute : heddle::impl::RecomputeBase<Recompute> {
   void runOnOperation() override {
     auto kept = getOperation()->getAttrOfType<IntegerAttr>(keptLayers);
-    auto gradients = getOperation().lookupSymbol<func::FuncOp>("gradients");
-    if (!kept || !gradients)
+    if (!kept)
       return;
-    auto roots = gradients.getOps<CrossEntropyGradientOp>();
-    if (!roots.empty())
-      Layers(*roots.begin()).recompute(kept.getInt());
+    for (StringRef name : {gradientsFunction, packedGradientsFunction}) {
+      auto gradients = getOperation().lookupSymbol<func::FuncOp>(name);
+      if (!gradients)
+        continue;
+      auto roots = gradients.getOps<CrossEntropyGradientOp>();
+      if (!roots.empty())
+        Layers(*roots.begin()).recompute(kept.getInt());
+    }
   }
 };
 } // namespace

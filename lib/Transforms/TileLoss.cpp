@@ -226,10 +226,12 @@ LogicalResult heddle::tileShift(KernelBuilder &f) {
   kernel::ViewType type = f.viewType(in);
   f.createFunc({type.getDim(0).extent, type.getDim(1).extent}, {1, 1});
   Value b = f.func.getGridIndex(0), i = f.func.getGridIndex(1), one = t.index(1);
+  Value documents = op.getDocuments(), position = documents ? findRow(f, documents, i).position : i;
   Value before = t.max(t.sub(i, one), t.index(0));
   Value id = kernel::ReadOp::create(t.b, t.loc, f.view(in), ValueRange{b, before});
   Value start = t.constantI(static_cast<int64_t>(op.getStart()), id);
-  Value tile = t.broadcast(t.select(t.less(i, one), start, id), t.type(1, 1, t.b.getI32Type()));
+  Value tile =
+      t.broadcast(t.select(t.less(position, one), start, id), t.type(1, 1, t.b.getI32Type()));
   kernel::StoreVectorOp::create(t.b, t.loc, tile, f.slice(f.view(f.firstResult()), {b}), i, one);
   return success();
 }

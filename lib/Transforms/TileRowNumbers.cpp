@@ -29,10 +29,9 @@ LogicalResult heddle::tileRowNumbers(KernelBuilder &f) {
     points.push_back(f.func.getGridIndex(axis));
   Value zero = t.index(0), number = points[0], position = points.size() > 1 ? points[1] : zero;
   if (Value documents = op.getDocuments()) {
-    Value starts = f.view(f.viewOf(documents));
-    Value count = t.sub(f.sizeValue(f.viewTypeOf(documents).getDim(0).extent), t.index(1));
-    number = documentOf(t, starts, count, position);
-    position = t.sub(position, f.entryOf(f.viewOf(documents), number));
+    DocumentRow row = findRow(f, documents, position);
+    number = row.document;
+    position = row.position;
   }
   Value example =
       kernel::ReadOp::create(t.b, t.loc, f.view(f.viewOf(op.getExamples())), ValueRange{number});

@@ -183,6 +183,12 @@ DocumentTile findDocument(TileBuilder &t, mlir::Value starts, mlir::Value count,
 
 /// Emits a search among `count` documents for the last one that starts at or before `row`.
 mlir::Value documentOf(TileBuilder &t, mlir::Value starts, mlir::Value count, mlir::Value row);
+/// The document that contains a row, and the position of the row in it.
+struct DocumentRow {
+  mlir::Value document, position;
+};
+/// Emits a search among the documents whose starts are an argument of the definition.
+DocumentRow findRow(KernelBuilder &f, mlir::Value documents, mlir::Value row);
 
 /// Returns the starts of the documents that define the positions, or null.
 mlir::Value packedDocuments(KernelBuilder &f);

@@ -16,6 +16,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 
 using namespace heddle;
 using namespace heddle::test;
@@ -427,6 +428,21 @@ TEST_P(RowGradientTest, RowNumbers) {
   packed.result("y");
   for (const Function &function : {padded, vectors, packed})
     compare({function});
+}
+
+/// Ids of documents are shifted within them; one is empty.
+TEST_P(RowGradientTest, ShiftedIds) {
+  Function padded("padded"), packed("packed");
+  std::vector<double> ids(102);
+  std::iota(ids.begin(), ids.end(), 1);
+  padded.argument("ids", {"B", "T"}, integers({3, 34}, ids)).type("y", "$ids$");
+  padded.op("%y = transformer.shift_right %ids {start = 200 : i64} : $ids$").result("y");
+  packed.argument("ids", {"1", "T"}, integers({1, 102}, ids)).type("y", "$ids$");
+  packed.argument("starts", {"E"}, integers({6}, {0, 1, 54, 54, 70, 102}));
+  packed.op("%y = transformer.shift_right %ids documents(%starts : $starts$) {start = 200 : i64} : "
+            "$ids$");
+  packed.result("y");
+  compare({padded, packed});
 }
 
 //===- Dropout -----------------------------------------------------------===//

@@ -6,6 +6,7 @@
 
 #include "Driver.h"
 
+#include "heddle/Support/Program.h"
 #include "heddle/Support/Try.h"
 
 #include <iostream>
@@ -29,11 +30,14 @@ Status bench(BenchFlags &flags) {
   flags.bench.vulkanLevel = flags.jit.vulkanLevel;
   if (!flags.jit.training || !flags.bench.function.empty())
     return benchCommand(session, flags.bench, flags.jit.device, std::cout);
-  // Functions of a step share few dimensions, so each gets the sizes that it has.
+  // Functions of a step share few dimensions, so each gets the sizes that it has. Packed examples
+  // have a number of their own.
   const Dimensions dims = flags.bench.dims;
-  for (const char *function : {"gradients", "gradient_norm", "update"}) {
+  const std::string gradients = dims.contains("N") ? packedGradientsFunction : gradientsFunction;
+  for (const std::string &function :
+       {gradients, std::string("gradient_norm"), std::string("update")}) {
     flags.bench.function = function;
-    flags.bench.dims = function == std::string("gradients") ? dims : Dimensions();
+    flags.bench.dims = function == gradients ? dims : Dimensions();
     HEDDLE_TRY(benchCommand(session, flags.bench, flags.jit.device, std::cout));
     std::cout << (flags.bench.json ? "" : "\n");
   }

@@ -328,6 +328,9 @@ int64_t packedElements(const PackEntry &entry);
 /// `encode` over concatenated texts in a single row. Text commands use it; Program::model tells
 /// them whether it exists.
 inline constexpr const char *packedFunction = "encode_packed";
+/// Gradients of examples, and of examples that lie one after another in a row of each side.
+inline constexpr const char *gradientsFunction = "gradients",
+                            *packedGradientsFunction = "gradients_packed";
 /// Vectors of images, in a model whose `encode` gives vectors of texts in the same space.
 inline constexpr const char *imageFunction = "encode_image";
 

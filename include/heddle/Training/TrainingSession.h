@@ -84,8 +84,12 @@ public:
   /// Runs a function of the model, with the inputs of dropout if it takes some that are not given.
   Expected<NamedTensors> run(std::string_view function, const NamedInputs &inputs);
 
-  /// Runs `gradients` for a batch and adds the result to the gradients of the step. Examples are
-  /// numbered from 0 over all batches of the step, unless the inputs have `dropout.examples`.
+  /// True if the model has `gradients_packed`, which takes examples without padding.
+  bool packs() const;
+  /// Runs `gradients` for a batch and adds the result to the gradients of the step. Inputs with
+  /// starts of texts (`source.starts`) are examples one after another, for `gradients_packed`.
+  /// Examples are numbered from 0 over all batches of the step, unless the inputs have
+  /// `dropout.examples`.
   Expected<LossSum> add(const NamedInputs &inputs);
   /// Divides, clips and applies the gradients of the step, and clears them. The recipe's perToken
   /// must be 1 / tokens of all batches.

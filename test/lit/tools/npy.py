@@ -1,6 +1,6 @@
 # Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 # SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
-"""Writes .npy files and reads those of floats; needs no Python package."""
+"""Writes and reads .npy files; needs no Python package."""
 import ast
 import struct
 
@@ -19,10 +19,11 @@ def write(path, dtype, shape, values):
 
 
 def read(path):
-    """Shape and values of an f32 file in format version 1."""
+    """Shape and values of an f32 or i32 file in format version 1."""
     with open(path, "rb") as file:
         data = file.read()
     end = 10 + struct.unpack("<H", data[8:10])[0]
     header = ast.literal_eval(data[10:end].decode())
-    assert header["descr"] == "<f4" and not header["fortran_order"], header
-    return header["shape"], struct.unpack(f"<{(len(data) - end) // 4}f", data[end:])
+    letter = {"<f4": "f", "<i4": "i"}.get(header["descr"])
+    assert letter and not header["fortran_order"], header
+    return header["shape"], struct.unpack(f"<{(len(data) - end) // 4}{letter}", data[end:])

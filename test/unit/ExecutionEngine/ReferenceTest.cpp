@@ -398,6 +398,13 @@ func.func @f(%x: tensor<1x?x2xf32>, %r: tensor<1x?xi32>) -> (tensor<1x?x2xf32>, 
   r = run("f", {{"arg0", f32({1, 1, 2}, {1, infinity})}, {"arg1", i32({1, 1}, {0})}});
   EXPECT_TRUE(std::isnan(r[0].second.values[0]) && std::isnan(r[0].second.values[1]));
   EXPECT_EQ(r[2].second.values[0], 0) << "no id but padding";
+  parse(R"(
+func.func @f(%r: tensor<1x?xi32>, %d: tensor<?xi32>) -> tensor<1x?xi32> {
+  %s = transformer.shift_right %r documents(%d : tensor<?xi32>) {start = 7 : i64} : tensor<1x?xi32>
+  return %s : tensor<1x?xi32>
+})");
+  r = run("f", {{"arg0", i32({1, 4}, {1, 2, 3, 4})}, {"arg1", i32({4}, {0, 1, 1, 4})}});
+  EXPECT_THAT(r[0].second.values, ElementsAre(7, 7, 2, 3));
 }
 
 TEST_F(ReferenceTest, Activations) {

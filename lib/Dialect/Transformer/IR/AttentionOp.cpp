@@ -161,6 +161,11 @@ void AttentionOp::inferShapes(SymbolicShapes &shapes) {
   if (getWeights())
     shapes.set(getWeights(), weightsShape(q, k, getAverageWeights()));
   requireRuleShapes(shapes, *this, {q[0], q[1], q[2], k[2]});
+  MaskDocumentsOp documents = packedDocumentsOf(getMask());
+  if (getExamples())
+    shapes.require(shapes.of(getExamples())[0],
+                   documents ? shapes.of(documents.getQueries())[0] - 1 : q[0],
+                   "the examples and the sequences of a dropout");
 }
 
 SizeExpr AttentionOp::countFlops(const SymbolicShapes &shapes) {

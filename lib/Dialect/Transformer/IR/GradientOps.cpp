@@ -135,8 +135,10 @@ LogicalResult DropoutOp::verify() {
   const bool hasKey = static_cast<bool>(getKey());
   if (hasKey != static_cast<bool>(getRows()) || hasKey != static_cast<bool>(getSite()))
     return emitOpError("C2: expected key, rows and site together, found some of them");
+  if (hasKey && getDocuments())
+    return emitOpError("C4: expected documents or a key, found both");
   if (!hasKey)
-    return success();
+    return verifyOrigin(*this, "C4", getDocuments(), /*offset=*/Value());
   SmallVector<int64_t> shape(typeOf(getInput()).getShape());
   shape.back() = 2;
   return verifyShape(*this, "C3", "rows", getRows(), shape);
@@ -163,6 +165,9 @@ LogicalResult RowNumbersOp::verify() {
 
 void RowNumbersOp::inferShapes(SymbolicShapes &shapes) {
   Shape shape = shapes.of(getLike());
+  shapes.require(shapes.of(getExamples())[0],
+                 getDocuments() ? shapes.of(getDocuments())[0] - 1 : shape[0],
+                 "the examples and the sequences of a dropout");
   shape.back() = 2;
   shapes.set(getResult(), std::move(shape));
 }

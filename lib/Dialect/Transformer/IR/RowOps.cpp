@@ -150,9 +150,18 @@ void PoolOp::limitValues(OpOperand &operand, ValueLimits &limits) {
 
 //===- shift_right, cross_entropy ----------------------------------------===//
 
+void ShiftRightOp::inferShapes(SymbolicShapes &shapes) {
+  if (getDocuments())
+    shapes.requireBatchOfOne(getIds());
+  shapes.inferRows(*this);
+}
+
 // The result holds all ids but the last, after the start id, so its readers limit the ids as well.
-void ShiftRightOp::limitValues(OpOperand &, ValueLimits &limits) {
-  limits.addReadersOf(getResult());
+void ShiftRightOp::limitValues(OpOperand &operand, ValueLimits &limits) {
+  if (operand.get() == getIds())
+    limits.addReadersOf(getResult());
+  else
+    limits.addStarts(limits.shapes.of(getIds())[1] + 1);
 }
 
 LogicalResult ShiftRightOp::verify() {
@@ -161,7 +170,7 @@ LogicalResult ShiftRightOp::verify() {
   if (getStart() > static_cast<uint64_t>(std::numeric_limits<int32_t>::max()))
     return emitOpError("C2: expected start to be an id of i32 that is not negative, found ")
            << static_cast<int64_t>(getStart());
-  return success();
+  return verifyOrigin(*this, "C3", getDocuments(), /*offset=*/Value());
 }
 
 /// Checks the ids and the padding id of a loss.

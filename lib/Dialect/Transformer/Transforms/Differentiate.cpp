@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// The pass `differentiate`. The function `loss` is cloned to `gradients`. In
-// the clone, the backward pass follows the forward pass:
+// The pass `differentiate`. The function `loss` is cloned to `gradients`, and
+// `loss_packed`, if there is one, becomes `gradients_packed`. There, the
+// backward pass follows the forward pass:
 //
 //   feed-forward blocks become products, and activations whose derivative
 //   needs their input become separate ops
@@ -13,7 +14,9 @@
 
 #include "heddle/Dialect/Transformer/IR/Differentiation.h"
 #include "heddle/Dialect/Transformer/IR/MergedHeads.h"
+#include "heddle/Dialect/Transformer/IR/TrainingAttributes.h"
 #include "heddle/Dialect/Transformer/Transforms/Passes.h"
+#include "heddle/Support/Program.h"
 
 #include "mlir/Interfaces/SideEffectInterfaces.h"
 
@@ -108,7 +111,7 @@ public:
 
 private:
   Value argument(StringRef name, int64_t size, Attribute dim);
-  Value rowsOf(Value rows);
+  Value rowsOf(DropoutOp op);
   Value nextSite() {
     return arith::ConstantOp::create(b, function.getLoc(), b.getI32IntegerAttr(sites++));
   }
@@ -130,11 +133,23 @@ Value DropoutSites::argument(StringRef name, int64_t size, Attribute dim) {
   return function.getArgument(index);
 }
 
-Value DropoutSites::rowsOf(Value rows) {
+/// The numbers of an op's rows. Its documents count there.
+Value DropoutSites::rowsOf(DropoutOp op) {
+  Value rows = op.getInput();
   SmallVector<int64_t> shape(cast<RankedTensorType>(rows.getType()).getShape());
   shape.back() = 2;
-  return RowNumbersOp::create(b, rows.getLoc(), RankedTensorType::get(shape, b.getI32Type()),
-                              examples, rows, /*documents=*/Value());
+  auto numbers =
+      RowNumbersOp::create(b, rows.getLoc(), RankedTensorType::get(shape, b.getI32Type()), examples,
+                           rows, op.getDocuments());
+  op.getDocumentsMutable().clear();
+  return numbers;
+}
+
+/// Whether an op that drops numbers has rows of packed texts.
+static bool isPacked(Operation *op) {
+  auto attention = dyn_cast<AttentionOp>(op);
+  return attention ? static_cast<bool>(packedDocumentsOf(attention.getMask()))
+                   : static_cast<bool>(cast<DropoutOp>(op).getDocuments());
 }
 
 void DropoutSites::number() {
@@ -147,12 +162,14 @@ void DropoutSites::number() {
   if (ops.empty())
     return;
   key = argument("dropout.key", 3, b.getI64IntegerAttr(3));
-  examples = argument("dropout.examples", ShapedType::kDynamic, b.getStringAttr("B"));
+  examples = argument("dropout.examples", ShapedType::kDynamic,
+                      b.getStringAttr(llvm::any_of(ops, isPacked) ? "N" : "B"));
   for (Operation *op : ops) {
     b.setInsertionPoint(op);
     if (auto dropout = dyn_cast<DropoutOp>(op)) {
+      Value rows = rowsOf(dropout); // changes the operands
       dropout.getKeyMutable().assign(key);
-      dropout.getRowsMutable().assign(rowsOf(dropout.getInput()));
+      dropout.getRowsMutable().assign(rows);
       dropout.getSiteMutable().assign(nextSite());
       continue;
     }
@@ -277,15 +294,22 @@ struct Differentiate : impl::DifferentiateBase<Differentiate> {
                 "expected a function loss, whose gradients can be computed, found none");
       return signalPassFailure();
     }
-    if (Operation *other = module.lookupSymbol("gradients")) {
-      other->emitError("expected no function gradients, which is made from loss, found one");
-      return signalPassFailure();
-    }
+    for (StringRef name : {gradientsFunction, packedGradientsFunction})
+      if (Operation *other = module.lookupSymbol(name)) {
+        other->emitError("expected no function ")
+            << name << ", which is made from a loss, found one";
+        return signalPassFailure();
+      }
     func::FuncOp gradients = loss.clone();
-    gradients.setName("gradients");
+    gradients.setName(gradientsFunction);
     module.insert(std::next(loss->getIterator()), gradients);
     if (failed(differentiate(gradients)))
       return signalPassFailure();
+    if (auto packed = module.lookupSymbol<func::FuncOp>(packedLoss)) {
+      packed.setName(packedGradientsFunction);
+      if (failed(differentiate(packed)))
+        return signalPassFailure();
+    }
     evaluate(loss);
     module->setAttr(unpaddedHeads, UnitAttr::get(&getContext()));
     addUpdate(gradients);

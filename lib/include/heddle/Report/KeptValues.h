@@ -29,7 +29,8 @@ std::vector<KeptValue> keptValues(mlir::ModuleOp fused);
 /// Text of the values and their sums; equal layers are printed once, or all of them with `all`.
 std::string keptValuesText(const std::vector<KeptValue> &values, bool all = false);
 
-/// Text of the values of a model, which `options.training` must request.
+/// Text of the values of a model, which `options.training` must request, and of its examples:
+/// whether they are packed, or why they are padded.
 Expected<std::string> explainKept(const std::string &model, const CompileOptions &options,
                                   bool all);
 

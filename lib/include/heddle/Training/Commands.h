@@ -42,6 +42,7 @@ struct TrainCommand {
   std::optional<double> rate;
   bool fromWeights = false;          ///< trains the model's weights further
   std::optional<int64_t> microBatch; ///< maximum examples of a call; changes no result
+  bool pads = false;                 ///< pads examples, which may be packed; changes no result
   std::optional<int64_t> saveEvery;  ///< steps between saved states; none: an epoch
   std::vector<std::string> inputs;   ///< files of the model, which the folder must not replace
 };

@@ -15,6 +15,7 @@
 // Lines end in LF or CR LF. Lines without characters are skipped in the text of a decoder only.
 #pragma once
 
+#include "heddle/Generation/Decoding.h"
 #include "heddle/Generation/TextModel.h"
 #include "heddle/Runtime/Tensor.h"
 #include "heddle/Training/Order.h"
@@ -39,9 +40,10 @@ struct DataCounts {
 /// Inputs of the functions `loss` and `gradients` for a batch.
 struct BatchInputs {
   /// `source`, `source.lengths`, and `reference`, `reference.lengths` or `labels`, as far as the
-  /// model has these sides. A function may lack the lengths.
+  /// model has these sides. A function may lack the lengths. Packed sides have starts instead.
   std::vector<std::pair<std::string, Tensor>> tensors;
-  int64_t tokens = 0; ///< tokens that are scored, or labels
+  int64_t tokens = 0;  ///< tokens that are scored, or labels
+  bool packed = false; ///< each side is one row, with `source.starts` and `reference.starts`
 };
 
 /// Replacement of words of the source by the unknown word.
@@ -70,7 +72,9 @@ public:
 
   /// Inputs for examples. A word is replaced by a function of the seed, the epoch, the number of
   /// the example and its position, so the batch has no influence.
-  BatchInputs batch(std::span<const uint32_t> examples, const WordDropout &words = {}) const;
+  /// With `packs`, examples of different lengths lie one after another in one row.
+  BatchInputs batch(std::span<const uint32_t> examples, const WordDropout &words = {},
+                    bool packs = false) const;
 
 private:
   /// Examples of a file. Their numbers begin at `begin` and repeat them in order.
@@ -78,6 +82,7 @@ private:
     size_t begin, first, examples;
   };
   explicit Data(const TextModel &model) : model(&model) {}
+  std::vector<TokenIds> sources(std::span<const uint32_t> examples, const WordDropout &words) const;
   size_t unique(size_t example) const;
   std::span<const int32_t> range(size_t boundary) const;
   friend class DataReader;

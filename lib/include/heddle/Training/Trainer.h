@@ -21,6 +21,7 @@ struct RunOptions {
   std::optional<int64_t> microRows; ///< maximum examples of a call of `gradients`
   std::optional<int64_t> saveEvery; ///< steps between saved states; none: an epoch
   bool resume = false;
+  bool pads = false; ///< examples are padded even if the model packs them
   std::string model; ///< hash of the model's description
   /// Called after each step. The row of the log is null between two rows.
   std::function<Status(const RunProgress &, const LogRow *row)> progress;

@@ -58,7 +58,7 @@ func.func @loss(%ids: tensor<2x3xi32>) -> tensor<1xf32> {
   %l = transformer.cross_entropy %x, %ids : (tensor<2x3x8xf32>, tensor<2x3xi32>) -> tensor<1xf32>
   return %l : tensor<1xf32>
 }
-// expected-error@+1 {{expected no function gradients, which is made from loss, found one}}
+// expected-error@+1 {{expected no function gradients, which is made from a loss, found one}}
 func.func @gradients() {
   return
 }

@@ -65,3 +65,38 @@ func.func @loss(%ids: tensor<?x?xi32> {transformer.name = "ids"}, %next: tensor<
   %l = transformer.cross_entropy %y, %next : (tensor<?x?x50xf32>, tensor<?x?xi32>) -> tensor<1xf32>
   return %l : tensor<1xf32>
 }
+
+// -----
+
+// The loss of packed texts becomes gradients_packed: a dropout counts positions within its documents, and
+// there is an example for each document.
+
+// CHECK-LABEL: func.func @gradients(
+// CHECK-LABEL: func.func @gradients_packed(
+// CHECK-SAME:    %[[STARTS:[a-z0-9]+]]: tensor<?xi32> {transformer.name = "starts"}
+// CHECK-SAME:    %[[EXAMPLES:[a-z0-9]+]]: tensor<?xi32> {transformer.dims = ["N"], transformer.name = "dropout.examples"}
+// CHECK:         %[[ROWS:.*]] = transformer.row_numbers %[[EXAMPLES]], %{{.*}} documents(%[[STARTS]] : tensor<?xi32>)
+// CHECK:         transformer.dropout %{{.*}} rows(%[[ROWS]] : tensor<1x?x2xi32>)
+// CHECK-NOT:     documents
+// CHECK:         transformer.gradient.positions "positions", %{{.*}} documents(%[[STARTS]] : tensor<?xi32>)
+// CHECK-NOT:   func.func @loss_packed
+func.func @loss(%ids: tensor<?x?xi32> {transformer.name = "ids"}) -> (tensor<1xf32> {transformer.name = "loss"}) {
+  %table = transformer.weight "table" : tensor<50x8xf32>
+  %positions = transformer.weight "positions" : tensor<9x8xf32>
+  %e = transformer.embedding %ids, %table : (tensor<?x?xi32>, tensor<50x8xf32>) -> tensor<?x?x8xf32>
+  %p = transformer.position.learned %e, %positions : tensor<?x?x8xf32>, tensor<9x8xf32>
+  %x = transformer.dropout %p {probability = 0.1 : f32} : tensor<?x?x8xf32>
+  %y = transformer.linear %x, %table : (tensor<?x?x8xf32>, tensor<50x8xf32>) -> tensor<?x?x50xf32>
+  %l = transformer.cross_entropy %y, %ids : (tensor<?x?x50xf32>, tensor<?x?xi32>) -> tensor<1xf32>
+  return %l : tensor<1xf32>
+}
+func.func @loss_packed(%ids: tensor<1x?xi32> {transformer.name = "ids"}, %starts: tensor<?xi32> {transformer.name = "starts"}) -> (tensor<1xf32> {transformer.name = "loss"}) {
+  %table = transformer.weight "table" : tensor<50x8xf32>
+  %positions = transformer.weight "positions" : tensor<9x8xf32>
+  %e = transformer.embedding %ids, %table : (tensor<1x?xi32>, tensor<50x8xf32>) -> tensor<1x?x8xf32>
+  %p = transformer.position.learned %e, %positions documents(%starts : tensor<?xi32>) : tensor<1x?x8xf32>, tensor<9x8xf32>
+  %x = transformer.dropout %p documents(%starts : tensor<?xi32>) {probability = 0.1 : f32} : tensor<1x?x8xf32>
+  %y = transformer.linear %x, %table : (tensor<1x?x8xf32>, tensor<50x8xf32>) -> tensor<1x?x50xf32>
+  %l = transformer.cross_entropy %y, %ids : (tensor<1x?x50xf32>, tensor<1x?xi32>) -> tensor<1xf32>
+  return %l : tensor<1xf32>
+}

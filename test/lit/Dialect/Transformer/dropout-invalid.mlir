@@ -14,6 +14,23 @@ func.func @dropout_c1(%x: tensor<?x4xf32>) -> tensor<?x4xf32> {
 
 // -----
 
+func.func @documents(%x: tensor<1x?x8xf32>, %s: tensor<1x?xi32>) -> tensor<1x?x8xf32> {
+  // expected-error@+1 {{C4: expected documents as a vector of starts, found rank 2}}
+  %y = transformer.dropout %x documents(%s : tensor<1x?xi32>) {probability = 0.5 : f32} : tensor<1x?x8xf32>
+  return %y : tensor<1x?x8xf32>
+}
+
+// -----
+
+func.func @documents_and_key(%x: tensor<1x?x8xf32>, %s: tensor<?xi32>, %key: tensor<3xi32>, %rows: tensor<1x?x2xi32>) -> tensor<1x?x8xf32> {
+  %site = arith.constant 4 : i32
+  // expected-error@+1 {{C4: expected documents or a key, found both}}
+  %y = transformer.dropout %x key(%key : tensor<3xi32>) rows(%rows : tensor<1x?x2xi32>) site(%site) documents(%s : tensor<?xi32>) {probability = 0.5 : f32} : tensor<1x?x8xf32>
+  return %y : tensor<1x?x8xf32>
+}
+
+// -----
+
 func.func @dropout_c2(%x: tensor<?x4xf32>, %key: tensor<3xi32>) -> tensor<?x4xf32> {
   // expected-error@+1 {{C2: expected key, rows and site together, found some of them}}
   %y = transformer.dropout %x key(%key : tensor<3xi32>) {probability = 0.5 : f32} : tensor<?x4xf32>

@@ -22,6 +22,14 @@ func.func @shift_right_c2_start(%r: tensor<?x?xi32>) {
 
 // -----
 
+func.func @shift_right_c3_documents(%r: tensor<1x?xi32>, %s: tensor<1x?xi32>) {
+  // expected-error @+1 {{'transformer.shift_right' op C3: expected documents as a vector of starts, found rank 2}}
+  %t = transformer.shift_right %r documents(%s : tensor<1x?xi32>) {start = 2 : i64} : tensor<1x?xi32>
+  return
+}
+
+// -----
+
 func.func @cross_entropy_c1_ids(%x: tensor<?x4x8xf32>, %r: tensor<?x5xi32>) {
   // expected-error @+1 {{'transformer.cross_entropy' op C1: dimension 1 of ids: expected 4 in [?, 4], found [?, 5]}}
   %l = transformer.cross_entropy %x, %r : (tensor<?x4x8xf32>, tensor<?x5xi32>) -> tensor<1xf32>

@@ -113,3 +113,12 @@ func.func @loss(%x: tensor<?x?x8xf32>, %r: tensor<?x?xi32>) -> tensor<1xf32> {
   %m = transformer.cross_entropy.mean %p : (tensor<?x?x2xf32>) -> tensor<1xf32>
   return %l : tensor<1xf32>
 }
+
+// CHECK-LABEL: @packed_loss
+func.func @packed_loss(%x: tensor<1x?x8xf32>, %r: tensor<1x?xi32>, %s: tensor<?xi32>) -> (tensor<1x?xi32>, tensor<1x?x8xf32>) {
+  // CHECK: transformer.shift_right %{{.*}} documents(%{{.*}} : tensor<?xi32>) {start = 2 : i64} : tensor<1x?xi32>
+  %t = transformer.shift_right %r documents(%s : tensor<?xi32>) {start = 2 : i64} : tensor<1x?xi32>
+  // CHECK: transformer.dropout %{{.*}} documents(%{{.*}} : tensor<?xi32>) {probability = 5.000000e-01 : f32} : tensor<1x?x8xf32>
+  %d = transformer.dropout %x documents(%s : tensor<?xi32>) {probability = 0.5 : f32} : tensor<1x?x8xf32>
+  return %t, %d : tensor<1x?xi32>, tensor<1x?x8xf32>
+}

@@ -20,7 +20,9 @@ def Transformer_DropoutOp : Transformer_Op<"dropout", [Pure, AttrSizedOperandSeg
   let summary = "drops numbers at random";
   let description = [{
     Without `key`, the result is `input`: a model that is evaluated drops nothing. The pass
-    `differentiate` gives the ops of the function `gradients` their other operands.
+    `differentiate` gives the ops of the function `gradients` their other operands. It counts the
+    positions of rows within `documents`, the starts of packed documents as in
+    `transformer.mask.documents`, if the op has them.
 
     With `key`, a vector (seed, step, enabled), a number is dropped if enabled is 1 and its random
     word is below `probability * 2^32`, rounded to an integer. A dropped number becomes 0; others are
@@ -34,6 +36,7 @@ def Transformer_DropoutOp : Transformer_Op<"dropout", [Pure, AttrSizedOperandSeg
     * C1: `probability` is at least 0 and below 1.
     * C2: `key`, `rows` and `site` are given together.
     * C3: `rows` has the shape of `input` with 2 features.
+    * C4: `documents` is a vector, and excludes `key`.
 
     Example:
     ```mlir
@@ -49,10 +52,11 @@ def Transformer_DropoutOp : Transformer_Op<"dropout", [Pure, AttrSizedOperandSeg
     ```
   }];
   let arguments = (ins Transformer_Activations:$input, Optional<Transformer_DropoutKey>:$key, Optional<Transformer_Index>:$rows,
-                       Optional<I32>:$site, F32Attr:$probability);
+                       Optional<I32>:$site, Optional<Transformer_Index>:$documents, F32Attr:$probability);
   let results = (outs Transformer_Activations:$result);
   let assemblyFormat = [{
-    $input (`key` `(` $key^ `:` type($key) `)`)? (`rows` `(` $rows^ `:` type($rows) `)`)? (`site` `(` $site^ `)`)? attr-dict `:` type($input)
+    $input (`key` `(` $key^ `:` type($key) `)`)? (`rows` `(` $rows^ `:` type($rows) `)`)? (`site` `(` $site^ `)`)?
+    (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict `:` type($input)
   }];
   let hasVerifier = 1;
 }

@@ -12,15 +12,17 @@ include "heddle/Dialect/Transformer/IR/TransformerDialect.td"
 include "mlir/Interfaces/InferTypeOpInterface.td"
 include "mlir/Interfaces/SideEffectInterfaces.td"
 
-def Transformer_ShiftRightOp : Transformer_Op<"shift_right", [Pure, AllTypesMatch<["ids", "result"]>], ["limitValues"]> {
+def Transformer_ShiftRightOp : Transformer_Op<"shift_right", [Pure, AllTypesMatch<["ids", "result"]>], ["inferShapes", "limitValues"]> {
   let summary = "ids shifted by one, after a start id";
   let description = [{
     `result[b, 0] = start` and `result[b, t] = ids[b, t - 1]`. A decoder that has to predict `ids`
-    reads the result.
+    reads the result. With `documents`, the starts of packed documents as in
+    `transformer.mask.documents`, B is 1 and each document begins with `start`.
 
     Constraints:
     * C1: `ids` has rank 2.
     * C2: `start` is a non-negative i32 id.
+    * C3: `documents` is a vector.
 
     Example:
     ```mlir
@@ -28,11 +30,15 @@ def Transformer_ShiftRightOp : Transformer_Op<"shift_right", [Pure, AllTypesMatc
       %target = transformer.shift_right %reference {start = 2 : i64} : tensor<?x?xi32>
       return %target : tensor<?x?xi32>
     }
+    func.func @packed(%reference: tensor<1x?xi32>, %starts: tensor<?xi32>) -> tensor<1x?xi32> {
+      %target = transformer.shift_right %reference documents(%starts : tensor<?xi32>) {start = 2 : i64} : tensor<1x?xi32>
+      return %target : tensor<1x?xi32>
+    }
     ```
   }];
-  let arguments = (ins Transformer_Index:$ids, I64Attr:$start);
+  let arguments = (ins Transformer_Index:$ids, Optional<Transformer_Index>:$documents, I64Attr:$start);
   let results = (outs Transformer_Index:$result);
-  let assemblyFormat = "$ids attr-dict `:` type($ids)";
+  let assemblyFormat = "$ids (`documents` `(` $documents^ `:` type($documents) `)`)? attr-dict `:` type($ids)";
   let hasVerifier = 1;
 }
 

@@ -2,7 +2,7 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Attributes of a module and its ops that a recipe determines.
+// Attributes of a module and its ops that a recipe determines, and names of functions.
 #pragma once
 
 #include "llvm/ADT/StringRef.h"
@@ -19,5 +19,11 @@ inline constexpr llvm::StringLiteral frozenWeights = "transformer.frozen";
 /// Attribute of an op whose result is computed again. With it, the op differs from the one that it
 /// repeats, so that `cse` keeps both.
 inline constexpr llvm::StringLiteral isAgain = "transformer.again";
+
+/// Attribute of a module without `gradients_packed`: why its masks need padded examples.
+inline constexpr llvm::StringLiteral paddedBecause = "transformer.padded";
+
+/// The loss of packed texts, which the pass `differentiate` replaces by its gradients.
+inline constexpr const char *packedLoss = "loss_packed";
 
 } // namespace heddle::transformer

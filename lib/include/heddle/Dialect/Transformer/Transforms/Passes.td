@@ -56,7 +56,8 @@ def Differentiate : Pass<"differentiate", "::mlir::ModuleOp"> {
     are decomposed in the clone, and activations become `transformer.activate` if their derivatives
     need their inputs. If there is dropout, the clone has two more arguments: `dropout.key`, (seed,
     step, enabled), and `dropout.examples`, the number of each example. In `loss`, dropout and
-    smoothing are removed, because it evaluates a model. An op without a derivative is an error at
+    smoothing are removed, because it evaluates a model. The loss of packed texts, `loss_packed`, if
+    there is one, becomes `gradients_packed` in the same way. An op without a derivative is an error at
     the op. The pass has no precondition.
 
     ```mlir
