@@ -94,9 +94,12 @@ Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &mode
   stage.dtype = options.dtype;
   stage.cacheDtype = options.cacheDtype;
   stage.training = options.training;
-  if (failed(runTo(compilation->module(), Stage::Transformer, Stage::Transformer, stage)))
-    return compilation->failedAt(Stage::Transformer);
-  return compilation;
+  if (succeeded(runTo(compilation->module(), Stage::Transformer, Stage::Transformer, stage)))
+    return compilation;
+  if (options.error)
+    for (const std::string &error : compilation->diagnostics.errors())
+      options.error(error);
+  return compilation->failedAt(Stage::Transformer);
 }
 
 void Compilation::markCodes() {

@@ -23,6 +23,7 @@ public:
 
   /// First error, "file:line:col: message", as an input error; `fallback` if there is none.
   Error error(Error fallback) const;
+  const std::vector<std::string> &errors() const { return errorLines; }
   const std::vector<std::string> &warnings() const { return warningLines; }
   const std::vector<std::string> &remarks() const { return remarkLines; }
 

@@ -84,10 +84,18 @@ Status explainPlans(const ExplainFlags &flags) {
   return writeOutput("", plansText(HEDDLE_TRY(heddle::explainPlans(flags.model, flags.options))));
 }
 
-/// Prints the values that the backward pass reads; no other report goes with them.
-Status explainKept(const ExplainFlags &flags) {
+/// Prints the values that the backward pass reads, or all ops that prevent it; no other report goes
+/// with them.
+Status explainKept(ExplainFlags &flags) {
   HEDDLE_TRY(refuseOthers(flags, "--training"));
-  return writeOutput("", HEDDLE_TRY(heddle::explainKept(flags.model, flags.options, flags.all)));
+  std::string errors;
+  flags.options.error = [&](const std::string &text) { errors += "  " + text + "\n"; };
+  Expected<std::string> text = heddle::explainKept(flags.model, flags.options, flags.all);
+  if (text)
+    return writeOutput("", *text);
+  if (!errors.empty())
+    HEDDLE_TRY(writeOutput("", "what prevents training\n" + errors));
+  return text.takeError();
 }
 
 /// Checks exclusive options and the output path before opening the model.

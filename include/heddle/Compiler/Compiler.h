@@ -36,6 +36,8 @@ struct CompileOptions : ImportOptions {
   /// Called with warnings about models that are opened for a report. A compilation returns its
   /// warnings in CompileReport.
   std::function<void(const std::string &text)> warning;
+  /// Called with each error of the transformer stage, of which a compilation returns the first one.
+  std::function<void(const std::string &text)> error;
   /// Inspects kernels before code is generated; not for users. It must outlive the compilation.
   const TiledHook *onTiled = nullptr;
 };

@@ -81,7 +81,31 @@ static LogicalResult visit(Operation *op, Adjoints &adjoints) {
         adjoints.add(op->getOperand(i), times(1 - i));
     return success();
   }
-  return op->emitOpError("expected an op with a derivative, found one that has none yet");
+  return Adjoints::refuse(op, "yet");
+}
+
+/// Visits all ops, also those before an op without a derivative, so that each of these is an error.
+/// The errors are in program order.
+static LogicalResult visitAll(ArrayRef<Operation *> forward, Adjoints &adjoints) {
+  std::vector<Diagnostic> errors;
+  {
+    ScopedDiagnosticHandler handler(adjoints.b.getContext(), [&](Diagnostic &error) {
+      errors.push_back(std::move(error));
+      return success();
+    });
+    for (Operation *op : llvm::reverse(forward)) {
+      if (succeeded(visit(op, adjoints)))
+        continue;
+      // The function is not used further, so any value of the type stands for the adjoint.
+      for (Value operand : op->getOperands())
+        if (adjoints.needs(operand) && !adjoints.of(operand) &&
+            isa<RankedTensorType>(operand.getType()))
+          adjoints.add(operand, operand);
+    }
+  }
+  for (Diagnostic &error : llvm::reverse(errors))
+    adjoints.b.getContext()->getDiagEngine().emit(std::move(error));
+  return success(errors.empty());
 }
 
 /// Gives a function the results `loss.sum` and `tokens`.
@@ -277,9 +301,8 @@ static LogicalResult differentiate(func::FuncOp function) {
   auto one = RankedTensorType::get({1}, b.getF32Type());
   setResults(function, CrossEntropySumOp::create(b, loss.getLoc(), one, one, root.getRows()));
   adjoints.add(logits, root.getGradient());
-  for (Operation *op : llvm::reverse(forward))
-    if (failed(visit(op, adjoints)))
-      return failure();
+  if (failed(visitAll(forward, adjoints)))
+    return failure();
   eraseDeadOps(block);
   return success();
 }
