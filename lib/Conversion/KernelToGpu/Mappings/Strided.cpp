@@ -38,6 +38,7 @@ public:
   int64_t columnOf(int64_t number) const override { return number * e.width * e.placement.tx; }
   Value firstColumn(int64_t) override { return e.add(e.at.runColumn, e.mul(e.tx, e.width)); }
   LogicalResult emitReduce(ReduceOp op) override { return e.reduceFragment(op); }
+  LogicalResult emitLoop(scf::ForOp op) override;
   LogicalResult emitColumnLoop(ArrayRef<Operation *> run) override;
   bool holdsTiles() const override { return false; }
   bool loopsOverElements() const override { return false; }
@@ -233,6 +234,16 @@ LogicalResult Strided::emitColumnLoop(ArrayRef<Operation *> run) {
         reduce.finishLanes(op.getKind(), SmallVector<Value>(lanes.take_front(rows)));
     lanes = lanes.drop_front(rows);
   }
+  return success();
+}
+
+/// A loop of the body is over the rows or columns of a matrix. A driver that unrolls it loads all of
+/// them before it adds, and has no registers for them.
+LogicalResult Strided::emitLoop(scf::ForOp op) {
+  if (failed(GpuMapping::emitLoop(op)))
+    return failure();
+  auto loop = cast<scf::ForOp>(*std::prev(builder.getInsertionPoint()));
+  loop->setAttr(kRolled, builder.getUnitAttr());
   return success();
 }
 

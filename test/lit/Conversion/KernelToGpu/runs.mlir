@@ -77,6 +77,26 @@ kernel.func @sums(%x: !kernel.view<[d0, 256], f32>, %y: !kernel.view<[d0], f32>)
 
 // -----
 
+// A loop of the body that walks a row.
+// SPIRV-LABEL: spirv.module @walk
+// SPIRV: spirv.mlir.loop control(DontUnroll)
+kernel.func @walk(%x: !kernel.view<[d0, 64], f32>, %y: !kernel.view<[d0], f32>) scalars(d0) grid(%i = d0 by 16)
+    attributes {plan = #kernel.plan<mapping = strided, tile = [16, 16], threads = [16, 4]>} {
+  %z = arith.constant 0 : index
+  %step = arith.constant 16 : index
+  %end = arith.constant 64 : index
+  %none = arith.constant dense<0.0> : tensor<16x16xf32>
+  %lanes = scf.for %c = %z to %end step %step iter_args(%sum = %none) -> (tensor<16x16xf32>) {
+    %t = kernel.load %x[%i, %c] : !kernel.view<[d0, 64], f32> -> tensor<16x16xf32>
+    %next = arith.addf %sum, %t : tensor<16x16xf32>
+    scf.yield %next : tensor<16x16xf32>
+  }
+  %s = kernel.reduce add %lanes : tensor<16x16xf32> -> tensor<16x1xf32>
+  kernel.store_vector %s, %y[%i] : tensor<16x1xf32>, !kernel.view<[d0], f32>
+}
+
+// -----
+
 // A product with powers of two is exact, so its sum is a fused multiply-add. Other products are not
 // fused.
 // CHECK-LABEL: module @merge
