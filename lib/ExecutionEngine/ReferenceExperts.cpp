@@ -183,9 +183,7 @@ static Expected<Tensors> meaning(ExpertsOp op, const Lookup &get) {
     RefTensor hidden = linearOf(row, op.getInWeight(), op.getInBias(),
                                 gate ? Activation::None : op.getActivation());
     if (gate)
-      for (auto [value, factor] : llvm::zip_equal(
-               hidden.values, linearOf(row, gate, op.getGateBias(), op.getActivation()).values))
-        value *= factor;
+      applyGate(op, linearOf(row, gate, op.getGateBias(), Activation::None), hidden);
     const RefTensor term = linearOf(hidden, op.getOutWeight(), op.getOutBias(), Activation::None);
     for (int64_t e = 0; e < features; ++e)
       result.values[n % rows * features + e] += weights.values[n] * term.values[e];

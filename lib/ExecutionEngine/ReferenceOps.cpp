@@ -202,12 +202,9 @@ static RefTensor meaning(FfnOp op, const Lookup &get) {
   Value gate = op.getGateWeight();
   RefTensor hidden = linear(input, get(op.getInWeight()), optional(op.getInBias(), get),
                             gate ? Activation::None : op.getActivation());
-  if (gate) {
-    RefTensor factors =
-        linear(input, get(gate), optional(op.getGateBias(), get), op.getActivation());
-    for (auto [value, factor] : llvm::zip_equal(hidden.values, factors.values))
-      value *= factor;
-  }
+  if (gate)
+    applyGate(op, linear(input, get(gate), optional(op.getGateBias(), get), Activation::None),
+              hidden);
   hidden = roundedTo(*elementType(op.getInput().getType()), std::move(hidden));
   return linear(hidden, get(op.getOutWeight()), optional(op.getOutBias(), get), Activation::None);
 }
@@ -319,6 +316,12 @@ static RefTensor meaning(SoftcapOp op, const Lookup &get) {
   double cap = op.getCap().convertToFloat();
   for (double &value : result.values)
     value = cap * std::tanh(value / cap);
+  return result;
+}
+
+static RefTensor meaning(GateOp op, const Lookup &get) {
+  RefTensor result = get(op.getInput());
+  applyGate(op, get(op.getGate()), result);
   return result;
 }
 
@@ -474,7 +477,7 @@ Results resultsOf(Operation *op, const Lookup &get) {
   return llvm::TypeSwitch<Operation *, Results>(op)
       .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, RotaryOp, UnfoldOp, ConcatOp,
             LinearOp, HeadProductsOp, Conv1x1Op, FfnOp, QuantizeOp, CacheQuantizeOp, LayerNormOp,
-            RmsNormOp, NormalizeOp, ScaleOp, SoftcapOp, SoftmaxOp, CrossEntropyOp,
+            RmsNormOp, NormalizeOp, GateOp, ScaleOp, SoftcapOp, SoftmaxOp, CrossEntropyOp,
             CrossEntropyRowsOp, CrossEntropyMeanOp, ShiftRightOp, PoolOp, SplitHeadsOp,
             MergeHeadsOp>([&](auto known) { return asResults(meaning(known, get)); })
       .Case([&](AttentionOp attends) { return attention(attends, get); })

@@ -33,6 +33,17 @@ double roundedTo(DType type, double x);
 std::optional<DType> elementType(mlir::Type type);
 
 double activate(transformer::Activation activation, double x);
+/// Replaces the inputs of a gate by its results. `op` has the attributes of `transformer.gate`.
+template <typename Op>
+void applyGate(Op op, const RefTensor &gate, RefTensor &inputs) {
+  auto limited = [&](double low, double x, double high) {
+    return !op.getLimit() ? x : x < low ? low : x > high ? high : x; // NaN is kept
+  };
+  const double limit = op.getLimit() ? op.getLimit()->convertToDouble() : 0;
+  for (auto [x, factor] : llvm::zip_equal(inputs.values, gate.values))
+    x = activate(op.getActivation(), limited(factor, factor, limit)) *
+        (limited(-limit, x, limit) + op.getOffset().convertToDouble());
+}
 /// Offset of the weights of a norm's row: the weights of its head, if each head has its own.
 int64_t weightsOf(const RefTensor &gamma, const RefTensor &input, int64_t row);
 

@@ -146,6 +146,8 @@ struct FfnDescription {
   std::string activation = in.get<std::string>("activation");
   bool bias = in.get<bool>("bias");
   bool gated = in.get<bool>("gated");
+  std::optional<double> gateLimit = in.maybe<double>("gate-limit");
+  double inputOffset = in.get<double>("input-offset");
   bool convolution = in.is("as", "conv1x1"); ///< weights are stored as 1x1 convolutions
   std::optional<ExpertsDescription> experts = {};
 };

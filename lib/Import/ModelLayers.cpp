@@ -210,6 +210,15 @@ Value ModelBuilder::crossAttention(FunctionBuilder &f, Value x, size_t index, Ca
   });
 }
 
+/// The limit of a gate; null without one.
+static FloatAttr limitOf(FunctionBuilder &f, const FfnDescription &ffn) {
+  return ffn.gateLimit ? f.b.getF32FloatAttr(static_cast<float>(*ffn.gateLimit)) : FloatAttr();
+}
+
+static llvm::APFloat offsetOf(const FfnDescription &ffn) {
+  return llvm::APFloat(static_cast<float>(ffn.inputOffset));
+}
+
 /// Experts that a router chooses for each row, and shared experts, which are added last.
 Value ModelBuilder::experts(FunctionBuilder &f, Value x, const FfnDescription &ffn,
                             const std::string &prefix) {
@@ -235,7 +244,8 @@ Value ModelBuilder::experts(FunctionBuilder &f, Value x, const FfnDescription &f
         gateBias = gate ? bias(".gate", e.size) : Value();
   Value w2 = matrix(".out", d.size, e.size), b2 = bias(".out", d.size);
   Value sum = ExpertsOp::create(f.b, f.loc, x.getType(), x, route.getExperts(), route.getWeights(),
-                                w1, b1, w2, b2, gate, gateBias, e.count, activation);
+                                w1, b1, w2, b2, gate, gateBias, e.count, activation,
+                                limitOf(f, ffn), offsetOf(ffn));
   if (!e.shared)
     return sum;
   Value shared = block(f, x, ffn, prefix + ".shared", e.shared * e.size);
@@ -269,7 +279,7 @@ Value ModelBuilder::block(FunctionBuilder &f, Value x, const FfnDescription &ffn
                           const std::string &prefix, int64_t hidden) {
   const FfnWeights w = ffnWeights(f, ffn, prefix, hidden);
   return FfnOp::create(f.b, f.loc, x, w.in, w.inBias, w.out, w.outBias, w.gate, w.gateBias,
-                       activationOf(ffn.activation));
+                       activationOf(ffn.activation), limitOf(f, ffn), offsetOf(ffn));
 }
 
 Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, Value onto, size_t index, Call call) {
@@ -289,10 +299,15 @@ Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, Value onto, size_t 
         return Conv1x1Op::create(f.b, f.loc, x, w, b, function);
       return f.linear(x, w, b, function);
     };
+    const bool isLimited = ffn.gateLimit || ffn.inputOffset != 0;
     Value hidden = product(in, w.in, w.inBias, w.gate ? Activation::None : activation);
+    Value gate;
     if (w.gate)
-      hidden =
-          arith::MulFOp::create(f.b, f.loc, product(in, w.gate, w.gateBias, activation), hidden);
+      gate = product(in, w.gate, w.gateBias, isLimited ? Activation::None : activation);
+    if (gate && isLimited)
+      hidden = GateOp::create(f.b, f.loc, gate, hidden, activation, limitOf(f, ffn), offsetOf(ffn));
+    else if (gate)
+      hidden = arith::MulFOp::create(f.b, f.loc, gate, hidden);
     return product(dropped(f, hidden, "ffn", call), w.out, w.outBias, Activation::None);
   });
 }

@@ -266,6 +266,9 @@ LayerDescription StackReader::layer(const StackDescription &stack, const Keys &o
   } else if (!errors.failed() && ffn.require("size", errors)) {
     layer.ffn = {ffn};
   }
+  for (const char *key : {"gate-limit", "input-offset"})
+    if (!layer.ffn.gated && ffn.get<double>(key, 0) != 0)
+      errors.expected(ffn.path(key), "no such key without a gate", shown(*ffn.find(key)));
   Keys norms = in.object("norm");
   layer.place = norms.is("place", "pre")      ? NormPlace::Pre
                 : norms.is("place", "both")   ? NormPlace::Both

@@ -154,6 +154,30 @@ struct ActivationModel : ElementModel<ActivationModel, ActivationOp> {
   }
 };
 
+/// activation(min(gate, limit)) * (max(-limit, min(input, limit)) + offset), which keeps NaN.
+struct GateModel : ElementModel<GateModel, GateOp> {
+  FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
+    auto op = cast<GateOp>(operation);
+    FailureOr<std::pair<Value, Value>> both = tilesOfOperands(op, tiles);
+    if (failed(both))
+      return failure();
+    auto [gate, input] = *both;
+    TileBuilder &t = tiles.t;
+    if (op.getLimit()) {
+      const double limit = op.getLimit()->convertToDouble();
+      Value high = t.constant(limit, gate), low = t.constant(-limit, gate);
+      gate = t.select(t.less(high, gate), high, gate);
+      input = t.select(t.less(high, input), high, input);
+      input = t.select(t.less(input, low), low, input);
+    }
+    Value factor = t.activation(op.getActivation(), gate, TileBuilder::Accuracy::F32);
+    if (op.getOffset().isZero())
+      return t.mul(factor, input);
+    return t.mul(factor, t.add(input, t.constant(op.getOffset().convertToDouble(), input)));
+  }
+  StringRef getNameWord(Operation *) const { return "gate"; }
+};
+
 struct ActivationGradientModel : ElementModel<ActivationGradientModel, ActivationGradientOp> {
   FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
     auto op = cast<ActivationGradientOp>(operation);
@@ -186,6 +210,7 @@ struct SoftcapGradientModel : ElementModel<SoftcapGradientModel, SoftcapGradient
 
 void heddle::attachActivationTilers(MLIRContext *context) {
   ActivationOp::attachInterface<ActivationModel>(*context);
+  GateOp::attachInterface<GateModel>(*context);
   ActivationGradientOp::attachInterface<ActivationGradientModel>(*context);
   SoftcapGradientOp::attachInterface<SoftcapGradientModel>(*context);
 }

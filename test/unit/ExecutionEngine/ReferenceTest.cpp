@@ -287,6 +287,25 @@ func.func @f(%x: tensor<1x2x1x2xf32>) -> (tensor<1x2x1x2xf32>, tensor<1x2x1x2xf3
              {2 * std::tanh(1.5), -2 * std::tanh(1.5), 2 * std::tanh(0.5), 2 * std::tanh(3.5)});
 }
 
+TEST_F(ReferenceTest, LimitsOfGates) {
+  weights = {{"g", {1, 0, 0, 2}}, {"w", {1, 0, 0, 1}}};
+  parse(R"(
+func.func @f(%x: tensor<?x2xf32>) -> (tensor<?x2xf32>, tensor<?x2xf32>) {
+  %g = transformer.weight "g" : tensor<2x2xf32>
+  %w = transformer.weight "w" : tensor<2x2xf32>
+  %y = transformer.gate %x, %x {activation = #transformer.activation<sigmoid>, limit = 2.0 : f32, offset = 1.0 : f32} : tensor<?x2xf32>
+  %f = transformer.ffn %x in(%w) out(%w) gate(%g) {limit = 3.0 : f32} : (tensor<?x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>, tensor<2x2xf32>) -> tensor<?x2xf32>
+  return %y, %f : tensor<?x2xf32>, tensor<?x2xf32>
+})");
+  auto r = run("f", {{"arg0", f32({2, 2}, {-4, 0.5, 4, 1})}});
+  auto sigmoid = [](double x) { return 1 / (1 + std::exp(-x)); };
+  expectNear(r[0].second, {-sigmoid(-4), 1.5 * sigmoid(0.5), 3 * sigmoid(2), 2 * sigmoid(1)});
+  expectNear(r[1].second, {12, 0.5, 9, 2});
+  r = run("f", {{"arg0", f32({1, 2}, {NAN, 0})}});
+  EXPECT_TRUE(std::isnan(r[0].second.values[0]));
+  EXPECT_EQ(r[0].second.values[1], 0.5);
+}
+
 TEST_F(ReferenceTest, ProductsNormsAndSums) {
   weights = {{"w", {1, 2, 3, -4}}, {"b", {10, 1}}};
   parse(R"(

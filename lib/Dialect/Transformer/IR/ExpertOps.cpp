@@ -7,10 +7,8 @@
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
+#include "GatedBlocks.h"
 #include "ShapeChecks.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -91,7 +89,8 @@ LogicalResult ExpertsOp::verify() {
         RankedTensorType type = withFeatures(getInput(), out / count);
         return verifyShape(op, "C7", "the result", getResult(), type.getShape(),
                            {type.getRank() - 1});
-      });
+      },
+      [&] { return verifyBlockLimits(*this, "C8"); });
 }
 
 OperandStorage ExpertsOp::storageOf(OpOperand &operand) {
@@ -122,13 +121,9 @@ void ExpertsOp::decompose() {
     op.setGroups(starts.getStarts(), starts.getNumbers(), count);
     return op.getResult();
   };
-  Value gate = getGateWeight();
-  Value hidden =
-      product(rows, getInWeight(), getInBias(), gate ? Activation::None : getActivation());
-  if (gate) {
-    gate = product(rows, gate, getGateBias(), getActivation());
-    hidden = arith::MulFOp::create(b, loc, gate, hidden);
-  }
+  Value hidden = hiddenFeatures(*this, b, [&](Value weight, Value bias, Activation activation) {
+    return product(rows, weight, bias, activation);
+  });
   Value terms = product(hidden, getOutWeight(), getOutBias(), Activation::None);
   Value sum = ExpertSumOp::create(b, loc, getType(), terms, places, getWeights(), getInput());
   replaceAllUsesWith(sum);

@@ -7,10 +7,8 @@
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
+#include "GatedBlocks.h"
 #include "ShapeChecks.h"
-
-#include "mlir/Dialect/Arith/IR/Arith.h"
-#include "mlir/IR/Builders.h"
 
 using namespace mlir;
 using namespace heddle;
@@ -129,18 +127,15 @@ LogicalResult FfnOp::verify() {
           return verifyGate(*this, gate);
         return getGateBias() ? emitOpError("C8: expected gate_weight with gate_bias, found none")
                              : success();
-      });
+      },
+      [&] { return verifyBlockLimits(*this, "C9"); });
 }
 
 void FfnOp::decompose() {
   OpBuilder b(*this);
-  Value gate = getGateWeight();
-  Value hidden = LinearOp::create(b, getLoc(), getInput(), getInWeight(), getInBias(),
-                                  gate ? Activation::None : getActivation());
-  if (gate) {
-    gate = LinearOp::create(b, getLoc(), getInput(), gate, getGateBias(), getActivation());
-    hidden = arith::MulFOp::create(b, getLoc(), gate, hidden);
-  }
+  Value hidden = hiddenFeatures(*this, b, [&](Value weight, Value bias, Activation activation) {
+    return LinearOp::create(b, getLoc(), getInput(), weight, bias, activation);
+  });
   // Round the input of the second product to the type of the first product's input.
   hidden = roundedTo(b, getLoc(), hidden, getElementTypeOrSelf(getInput()));
   // Keep the written result type, which may be more precise than the inferred one.

@@ -7,9 +7,8 @@
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
 
+#include "GatedBlocks.h"
 #include "ShapeChecks.h"
-
-#include "mlir/IR/Builders.h"
 
 #include <limits>
 
@@ -83,6 +82,12 @@ LogicalResult SoftcapOp::verify() {
     return success();
   return emitOpError("C1: expected a finite cap above 0, found ") << getCapAttr();
 }
+
+//===- gate --------------------------------------------------------------===//
+
+LogicalResult GateOp::verify() { return verifyLimits(*this, "C1"); }
+
+bool GateOp::takesWeight(OpOperand &) { return false; }
 
 //===- scale -------------------------------------------------------------===//
 

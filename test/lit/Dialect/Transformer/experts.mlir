@@ -60,6 +60,31 @@ func.func @with_biases(%x: tensor<?x8xf32>, %e: tensor<2x?xi32>, %w: tensor<2x?x
   return %y : tensor<?x16xf32>
 }
 
+// A gate with a limit or an offset is an op of its own.
+// CHECK-LABEL: @limited
+// FFN-LABEL: @limited
+func.func @limited(%x: tensor<?x8xf32>, %e: tensor<2x?xi32>, %w: tensor<2x?xf32>, %w1: tensor<64x8xf32>, %b: tensor<64xf32>, %g: tensor<64x8xf32>, %w2: tensor<32x32xf32>) -> tensor<?x16xf32> {
+  // FFN: %[[H:.*]] = transformer.linear {{.*}} bias(%{{.*}}) groups({{.*}}) {group_count = 2 : i64}
+  // FFN: %[[G:.*]] = transformer.linear {{.*}} bias(%{{.*}}) groups({{.*}}) {group_count = 2 : i64}
+  // FFN: transformer.gate %[[G]], %[[H]] {activation = #transformer.activation<quick_gelu>, limit = 7.000000e+00 : f32, offset = 1.000000e+00 : f32} : tensor<?x32xf32>
+  // CHECK: transformer.experts {{.*}} {activation = #transformer.activation<quick_gelu>, count = 2 : i64, limit = 7.000000e+00 : f32, offset = 1.000000e+00 : f32}
+  %y = transformer.experts %x experts(%e, %w) in(%w1, %b) out(%w2) gate(%g, %b) {count = 2 : i64, activation = #transformer.activation<quick_gelu>, limit = 7.0 : f32, offset = 1.0 : f32}
+     : (tensor<?x8xf32>, tensor<2x?xi32>, tensor<2x?xf32>, tensor<64x8xf32>, tensor<64xf32>, tensor<32x32xf32>, tensor<64x8xf32>, tensor<64xf32>) -> tensor<?x16xf32>
+  return %y : tensor<?x16xf32>
+}
+
+// CHECK-LABEL: @limited_ffn
+// FFN-LABEL: @limited_ffn
+func.func @limited_ffn(%x: tensor<?x8xf32>, %w1: tensor<32x8xf32>, %g: tensor<32x8xf32>, %w2: tensor<16x32xf32>) -> (tensor<?x16xf32>, tensor<?x8xf32>) {
+  // FFN: transformer.gate %{{.*}}, %{{.*}} {activation = #transformer.activation<silu>, limit = 5.000000e-01 : f32} : tensor<?x32xf32>
+  // CHECK: transformer.ffn {{.*}} gate(%{{.*}}) {activation = #transformer.activation<silu>, limit = 5.000000e-01 : f32}
+  %y = transformer.ffn %x in(%w1) out(%w2) gate(%g) {activation = #transformer.activation<silu>, limit = 0.5 : f32}
+     : (tensor<?x8xf32>, tensor<32x8xf32>, tensor<16x32xf32>, tensor<32x8xf32>) -> tensor<?x16xf32>
+  // CHECK: transformer.gate %{{.*}}, %{{.*}} {offset = 2.000000e+00 : f32} : tensor<?x8xf32>
+  %z = transformer.gate %x, %x {offset = 2.0 : f32} : tensor<?x8xf32>
+  return %y, %z : tensor<?x16xf32>, tensor<?x8xf32>
+}
+
 // CHECK-LABEL: @scale_rows
 func.func @scale_rows(%x: tensor<?x?x8xf32>, %g: tensor<?x?x1xf32>) -> tensor<?x?x8xf32> {
   // CHECK: transformer.scale_rows %{{.*}}, %{{.*}} : tensor<?x?x8xf32>, tensor<?x?x1xf32>

@@ -3,7 +3,7 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Feed-forward blocks of which each row uses a few: the router, the block, and
-// the ops to which the block is decomposed.
+// the ops to which the block is decomposed; gates of feed-forward blocks.
 
 #ifndef HEDDLE_DIALECT_TRANSFORMER_IR_EXPERTOPS_TD
 #define HEDDLE_DIALECT_TRANSFORMER_IR_EXPERTOPS_TD
@@ -78,6 +78,35 @@ def Transformer_RouteOp : Transformer_Op<"route", [Pure, Transformer_ReducesRows
   let hasVerifier = 1;
 }
 
+//===- Gates -------------------------------------------------------------===//
+
+def Transformer_GateOp : Transformer_Op<"gate", [Pure, AllTypesMatch<["gate", "input", "result"]>, Transformer_RowsAlike], ["takesWeight"]> {
+  let summary = "the hidden features of a gated block whose values are limited";
+  let description = [{
+    `result = activation(min(gate, limit)) * (max(-limit, min(input, limit)) + offset)` for each
+    element. Without `limit`, neither operand is limited. NaN remains NaN. The pass `decompose-ffn`
+    makes this op of a block with a limit or an offset. Source: OpenAI, gpt-oss-120b & gpt-oss-20b
+    Model Card.
+
+    Constraints:
+    * C1: `limit` is finite and above 0, and `offset` is finite.
+
+    Example:
+    ```mlir
+    func.func @hidden(%g: tensor<?x?x32xf32>, %u: tensor<?x?x32xf32>) -> tensor<?x?x32xf32> {
+      %y = transformer.gate %g, %u {activation = #transformer.activation<quick_gelu>, limit = 7.0 : f32, offset = 1.0 : f32}
+         : tensor<?x?x32xf32>
+      return %y : tensor<?x?x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$gate, Transformer_Activations:$input, Transformer_OptionalActivation:$activation,
+                       OptionalAttr<F32Attr>:$limit, Transformer_Offset:$offset);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$gate `,` $input attr-dict `:` type($input)";
+  let hasVerifier = 1;
+}
+
 //===- The block ---------------------------------------------------------===//
 
 def Transformer_ExpertsOp : Transformer_Op<"experts", [Pure, AttrSizedOperandSegments], ["storageOf", "limitValues"]> {
@@ -105,6 +134,7 @@ def Transformer_ExpertsOp : Transformer_Op<"experts", [Pure, AttrSizedOperandSeg
     * C5: the sizes of biases equal the rows of their matrices.
     * C6: `weights` have the shape of `experts`.
     * C7: the result has the shape of `input` with M features.
+    * C8: `limit` is finite and above 0, and `offset` is finite. They require `gate_weight`.
 
     Example:
     ```mlir
@@ -120,7 +150,8 @@ def Transformer_ExpertsOp : Transformer_Op<"experts", [Pure, AttrSizedOperandSeg
                        Transformer_Matrix:$in_weight, Optional<Transformer_Vector>:$in_bias,
                        Transformer_Matrix:$out_weight, Optional<Transformer_Vector>:$out_bias,
                        Optional<Transformer_Matrix>:$gate_weight, Optional<Transformer_Vector>:$gate_bias,
-                       I64Attr:$count, Transformer_OptionalActivation:$activation);
+                       I64Attr:$count, Transformer_OptionalActivation:$activation,
+                       OptionalAttr<F32Attr>:$limit, Transformer_Offset:$offset);
   let results = (outs Transformer_Activations:$result);
   let assemblyFormat = [{
     $input `experts` `(` $experts `,` $weights `)` `in` `(` $in_weight (`,` $in_bias^)? `)` `out` `(` $out_weight (`,` $out_bias^)? `)`

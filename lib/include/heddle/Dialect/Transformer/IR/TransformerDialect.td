@@ -206,6 +206,7 @@ def Transformer_ActivationAttr : EnumAttr<Transformer_Dialect, Transformer_Activ
 def Transformer_OptionalActivation
     : DefaultValuedAttr<Transformer_ActivationAttr, "::heddle::transformer::Activation::None">;
 def Transformer_Scale : DefaultValuedAttr<F32Attr, "1.0f">;
+def Transformer_Offset : DefaultValuedAttr<F32Attr, "0.0f">;
 
 def Transformer_Pooling : I32EnumAttr<"Pooling", "how rows become one", [
     I32EnumAttrCase<"Cls", 0, "cls">, I32EnumAttrCase<"Mean", 1, "mean">, I32EnumAttrCase<"Last", 2, "last">,

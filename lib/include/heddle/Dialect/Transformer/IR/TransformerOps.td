@@ -184,6 +184,7 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
     of the second product is then
     `activation(linear(input, gate_weight) + gate_bias) * (linear(input, in_weight) + in_bias)`. The
     products of gate and input share one kernel. Source: Shazeer, GLU Variants Improve Transformer.
+    `limit` and `offset` make it the result of `transformer.gate` for these two sums.
 
     Constraints:
     * C1: the columns of `in_weight` equal the features of `input`.
@@ -197,6 +198,7 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
     * C7: `gate_weight` has the shape of `in_weight`.
     * C8: the size of `gate_bias` equals the rows of `gate_weight`. `gate_bias` requires
       `gate_weight`.
+    * C9: `limit` is finite and above 0, and `offset` is finite. They require `gate_weight`.
 
     Example:
     ```mlir
@@ -215,7 +217,7 @@ def Transformer_FfnOp : Transformer_InferredOp<"ffn", [AttrSizedOperandSegments]
   let arguments = (ins Transformer_ProductRows:$input, Transformer_ProductMatrix:$in_weight, Optional<Transformer_Vector>:$in_bias,
                        Transformer_ProductMatrix:$out_weight, Optional<Transformer_Vector>:$out_bias,
                        Optional<Transformer_ProductMatrix>:$gate_weight, Optional<Transformer_Vector>:$gate_bias,
-                       Transformer_OptionalActivation:$activation);
+                       Transformer_OptionalActivation:$activation, OptionalAttr<F32Attr>:$limit, Transformer_Offset:$offset);
   let results = (outs Transformer_Activations:$result);
   let resultType = "withFeatures(adaptor.getInput(), dim(adaptor.getOutWeight(), 0))";
   let assemblyFormat = [{
