@@ -360,6 +360,30 @@ def glm4_moe(c):
     return {"n_routed_experts" if key == "num_experts" else key: value for key, value in config.items()}
 
 
+def gpt_oss(c):
+    config = experts(c, layer_types=[c.of("sliding_attention", "full_attention") for _ in range(c.layers)], sliding_window=c.random.randint(2, 7),
+                     attention_bias=c.of(True, False), swiglu_limit=c.of(1.0, 7.0))
+    yarn = dict(make.YARN, truncate=c.of(True, False))
+    config |= dict(rope_scaling=c.of(yarn, dict(rope_type="default")))
+    return {"num_local_experts" if key == "num_experts" else key: value for key, value in config.items()}
+
+
+def ministral3(c):
+    config = c.decoder(max_position_embeddings=64)
+    return {key: value for key, value in config.items() if key != "rope_theta"} | dict(sliding_window=None, rope_parameters=dict(
+        make.YARN, rope_theta=config["rope_theta"], original_max_position_embeddings=16, llama_4_scaling_beta=c.of(0.0, 0.1), mscale=1.0,
+        mscale_all_dim=c.of(0.0, 1.0)))
+
+
+def t5gemma(c):
+    """Stacks of other layers and heads, and of the same rows."""
+    width = c.shared_rows()
+    stack = lambda: c.decoder(**width, query_pre_attn_scalar=c.random.randint(3, 40), sliding_window=c.random.randint(3, 7),
+                              attn_logit_softcapping=c.of(None, 2.0), final_logit_softcapping=c.of(None, 3.0), max_position_embeddings=64)
+    return make.translating_case(hf.T5GemmaForConditionalGeneration(hf.T5GemmaConfig(
+        encoder=stack(), decoder=stack(), vocab_size=c.vocabulary, attn_implementation="eager")), 0)
+
+
 def hunyuan_moe(c):
     config = experts(c)
     return {"moe_topk" if key == "num_experts_per_tok" else key: value for key, value in config.items()}
@@ -510,6 +534,7 @@ FAMILIES = {
     "ernie4_5_moe": causal("Ernie4_5_Moe", ernie_moe, others=()),
     "glm4_moe": causal("Glm4Moe", glm4_moe, others=()),
     "hunyuan_v1_moe": causal("HunYuanMoEV1", hunyuan_moe, others=()),
+    "gpt_oss": causal("GptOss", gpt_oss, others=()),
     "clip": with_heads(["Model"], clip),
     "gemma3": with_heads(["ForConditionalGeneration"], gemma3_images),
     "clip_text_model": with_heads(CLIP_HEADS, clip_text),

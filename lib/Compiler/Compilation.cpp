@@ -70,8 +70,10 @@ static Status checkTypes(const CompileOptions &options) {
 Expected<std::unique_ptr<Compilation>> Compilation::load(const std::string &model,
                                                          const CompileOptions &options) {
   HEDDLE_TRY(checkTypes(options));
-  if (findFormat(options.dtype)->keepsCodes && !isGguf(HEDDLE_TRY(modelPath(model))))
-    return usageError("--dtype: expected a GGUF file, whose codes 'file' keeps, found " + model);
+  if (findFormat(options.dtype)->keepsCodes && !storesCodes(HEDDLE_TRY(modelPath(model))))
+    return usageError("--dtype: expected a GGUF file, or a folder of MXFP4 matrices, whose codes "
+                      "'file' keeps, found " +
+                      model);
   if (isArtifactPath(model))
     return inputError(model + ": expected a model to compile, found a compiled file");
   DialectRegistry registry;

@@ -6,6 +6,7 @@
 // quantized model keeps the codes of its file.
 
 #include "heddle/Compiler/Compiler.h"
+#include "heddle/Import/Import.h"
 #include "heddle/Support/Gguf.h"
 #include "heddle/Support/Try.h"
 
@@ -19,7 +20,7 @@ Expected<std::string> heddle::chooseFormat(const std::string &model, const std::
   const std::string path = HEDDLE_TRY(modelPath(model));
   std::error_code none; // import reports a missing file
   if (!isGguf(path) || !std::filesystem::exists(path, none))
-    return std::string("f32");
+    return std::string(storesCodes(path) ? "file" : "f32");
   const Gguf file = HEDDLE_TRY(Gguf::open(path));
   int64_t quantized = 0, plain = 0; // numbers
   for (const GgufTensor &tensor : file.tensors()) {

@@ -6,8 +6,10 @@
 
 #include "Architecture.h"
 
+#include "heddle/Import/Import.h"
 #include "heddle/Pack/Checkpoint.h"
 #include "heddle/Pack/GgufWeights.h"
+#include "heddle/Pack/Mxfp4.h"
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
@@ -16,21 +18,39 @@
 
 using namespace heddle;
 
+/// The quantization that stores some matrices as codes, which Heddle reads.
+static constexpr std::string_view mxfp4 = "mxfp4";
+
+/// How the checkpoint of a configuration is quantized: empty for a method without a name; none if
+/// it is not quantized.
+static std::optional<std::string> quantMethod(const Json &config) {
+  const auto found = config.find("quantization_config");
+  if (found == config.end() || found->is_null())
+    return std::nullopt;
+  const Json method = found->is_object() ? found->value("quant_method", Json()) : Json();
+  return method.is_string() ? method.get<std::string>() : "";
+}
+
 /// Reads config.json of a folder with a readable checkpoint, or builds it from a GGUF file.
 static Expected<Json> readConfig(const std::string &path) {
   if (isGguf(path))
     return Architecture::ggufConfig(HEDDLE_TRY(Gguf::open(path)));
   Json config = HEDDLE_TRY(readJsonObject(path));
-  if (auto found = config.find("quantization_config"); found != config.end() && !found->is_null()) {
-    const Json method = found->is_object() ? found->value("quant_method", Json()) : Json();
+  const std::optional<std::string> method = quantMethod(config);
+  if (method && *method != mxfp4)
     return inputError(path +
-                      ": quantization_config: expected a checkpoint of f32, f16 or bf16, found one "
-                      "quantized by " +
-                      (method.is_string() ? quotedText(method.get<std::string>())
-                                          : std::string("a method without a name")) +
+                      ": quantization_config: expected a checkpoint of f32, f16, bf16 or mxfp4, "
+                      "found one quantized by " +
+                      (method->empty() ? "a method without a name" : quotedText(*method)) +
                       ", which is not supported: --dtype quantizes");
-  }
   return config;
+}
+
+bool heddle::storesCodes(const std::string &model) {
+  if (isGguf(model))
+    return true;
+  const Expected<Json> config = readJsonObject(configPath(model));
+  return config && quantMethod(*config) == mxfp4;
 }
 
 /// The linear layers after the pooling of a GGUF file, in the order of their numbers.
@@ -122,7 +142,8 @@ std::string FolderModel::className() const {
 }
 
 Expected<std::unique_ptr<WeightSource>> FolderModel::openWeights() {
-  return openTensors(folder, files, className());
+  std::unique_ptr<WeightSource> source = HEDDLE_TRY(openTensors(folder, files, className()));
+  return quantMethod(config) == mxfp4 ? withMxfp4(std::move(source)) : std::move(source);
 }
 
 Status heddle::addModules(FolderModel &model, Json &description) {

@@ -19,9 +19,8 @@ std::string heddle::choiceFlag(const std::string &field) {
 std::string heddle::choiceHelp(const std::string &field) {
   if (field == "dtype")
     return "type of products: " + formatNames() +
-           "; file keeps the codes of a quantized GGUF file (default: file for such a file, f32 "
-           "for other "
-           "models)";
+           "; file keeps the codes of a quantized GGUF file or of a folder of MXFP4 matrices "
+           "(default: file for these, f32 for other models)";
   if (field == "cache_dtype")
     return "type of cached keys and values: " + keptTypeNames() + " (default: it follows --dtype)";
   if (field == "mask")

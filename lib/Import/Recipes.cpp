@@ -473,7 +473,7 @@ Expected<TensorViewRef> Architecture::recipe(const Json &json, const std::string
   if (json.contains("as"))
     view = HEDDLE_TRY(asExtents(view, json["as"], key + ".as"));
   if (json.value("transpose", false))
-    view = transposed(view);
+    view = transposedMatrices(view);
   if (json.contains("view"))
     view = gathered(view, HEDDLE_TRY(pickedRows(json, key, view->rows())));
   if (json.contains("rows"))

@@ -20,6 +20,9 @@ struct GgufDecoder {
   GroupCodes (*codes)(const uint8_t *block, int64_t group) = nullptr;
 };
 
+/// Whether f16 represents a scale or a minimum.
+inline bool isFiniteHalf(uint16_t half) { return (half & 0x7c00) != 0x7c00; }
+
 /// The decoder of a type, or null if it cannot be read.
 const GgufDecoder *findGgufDecoder(std::string_view type);
 /// All types that can be read.

@@ -20,8 +20,6 @@ namespace {
 
 using Bytes = const uint8_t *;
 
-bool isFinite(uint16_t half) { return (half & 0x7c00) != 0x7c00; }
-
 class GgufSource : public WeightSource {
 public:
   explicit GgufSource(Gguf gguf) : file(std::move(gguf)) {
@@ -83,7 +81,8 @@ std::optional<GroupCodes> GgufSource::codes(int tensor, int64_t first) const {
   const int64_t width = from.blocks->elements;
   GroupCodes group = decoderOf[tensor]->codes(bytes + first / width * from.blocks->bytes,
                                               first % width / formatOf(*type).group);
-  return isFinite(group.scale) && isFinite(group.minimum) ? std::optional(group) : std::nullopt;
+  return isFiniteHalf(group.scale) && isFiniteHalf(group.minimum) ? std::optional(group)
+                                                                  : std::nullopt;
 }
 
 std::span<const float> GgufSource::inPlace(int tensor) const {

@@ -81,6 +81,9 @@ public:
   const std::vector<TensorInfo> &tensors() const override { return infos; }
   void read(int tensor, int64_t first, std::span<float> out) const override;
   std::span<const float> inPlace(int tensor) const override;
+  std::span<const std::byte> bytes(int tensor) const override {
+    return contents.subspan(extents[tensor].begin, extents[tensor].end - extents[tensor].begin);
+  }
 
 private:
   /// Names of tensors are arbitrary text, but a message is one line.

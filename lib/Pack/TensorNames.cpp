@@ -44,6 +44,7 @@ public:
     source->read(tensor, first, out);
   }
   std::span<const float> inPlace(int tensor) const override { return source->inPlace(tensor); }
+  std::span<const std::byte> bytes(int tensor) const override { return source->bytes(tensor); }
   std::string fileType(int tensor) const override { return source->fileType(tensor); }
   std::optional<DType> codeType(int tensor) const override { return source->codeType(tensor); }
   std::optional<GroupCodes> codes(int tensor, int64_t first) const override {

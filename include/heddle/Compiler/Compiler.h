@@ -57,7 +57,7 @@ struct CompileReport {
 };
 
 /// `dtype` if it is not empty. Otherwise the model's format: `file` for a GGUF file with mostly
-/// quantized numbers, whose codes it keeps; f32 for all other models. Error if a GGUF file cannot be
+/// quantized numbers or a folder of MXFP4 matrices, whose codes it keeps; f32 for all other models. Error if a GGUF file cannot be
 /// read.
 Expected<std::string> chooseFormat(const std::string &model, const std::string &dtype);
 

@@ -21,6 +21,7 @@ import safetensors.torch
 import tokenizers
 import torch
 import transformers as hf
+from transformers.integrations.mxfp4 import convert_moe_packed_tensors
 
 import plain
 
@@ -160,9 +161,9 @@ def decoder_case(model, padding=0, seed=1, words=None):
     return model, inputs, results_of(model, inputs)
 
 
-def mixture_case(model):
+def mixture_case(model, first=1):
     """A model with experts, with weights for which rounding to bf16 chooses no other expert: its logits remain near."""
-    for seed in range(1, 100):
+    for seed in range(first, 100):
         inputs = {name.replace("source", "target"): value for name, value in text_inputs(model.config.vocab_size, 0, seed).items()}
         exact = results_of(randomised(model, seed), inputs)["logits"]
         with torch.autocast("cpu", dtype=torch.bfloat16):
@@ -170,6 +171,42 @@ def mixture_case(model):
         if abs(rounded - exact).max() < 0.02 * abs(exact).max():
             return decoder_case(model, seed=seed)
     sys.exit("expected weights whose choices are clear, found none")
+
+
+FP4 = torch.tensor([0, 0.5, 1, 1.5, 2, 3, 4, 6, -0.0, -0.5, -1, -1.5, -2, -3, -4, -6])
+
+
+def packed(case):
+    """The same folder with the matrices of its experts as MXFP4: a tensor of codes and one of scales each."""
+    model, inputs, _ = case
+    pairs = {}
+    for name, value in model.named_parameters():
+        if not name.endswith(("experts.gate_up_proj", "experts.down_proj")):
+            continue
+        rows = value.data.transpose(1, 2)
+        groups = rows.reshape(*rows.shape[:2], -1, 32)
+        exponents = torch.floor(torch.log2(groups.abs().amax(-1))) - 2
+        codes = (groups[..., None] / 2 ** exponents[..., None, None] - FP4).abs().argmin(-1)
+        value.data = (FP4[codes] * 2 ** exponents[..., None]).reshape(rows.shape).transpose(1, 2).contiguous()
+        pairs[name + "_blocks"] = (codes[..., 0::2] | codes[..., 1::2] << 4).to(torch.uint8)
+        pairs[name + "_scales"] = (exponents + 127).to(torch.uint8)
+        read = convert_moe_packed_tensors(pairs[name + "_blocks"], pairs[name + "_scales"], dtype=torch.float32)
+        assert torch.equal(read, value.data)
+    model.greedy = likeliest_tokens(model, model.config.vocab_size)
+    results = results_of(model, inputs)
+
+    def extra(folder):
+        path = os.path.join(folder, "model.safetensors")
+        tensors = {name: value for name, value in safetensors.torch.load_file(path).items() if name + "_blocks" not in pairs}
+        safetensors.torch.save_file(tensors | pairs, path, {"format": "pt"})
+        path = os.path.join(folder, "config.json")
+        with open(path) as file:
+            config = json.load(file)
+        config["quantization_config"] = {"quant_method": "mxfp4", "modules_to_not_convert": ["model.layers.*.self_attn"]}
+        write_json(folder, "config.json", config)
+
+    model.extra = extra
+    return model, inputs, results
 
 
 def translating_case(model, padding, seed=1):
@@ -581,6 +618,11 @@ EXPERTS = dict(vocab_size=61, hidden_size=32, num_attention_heads=4, num_key_val
                bos_token_id=1, eos_token_id=2, attn_implementation="eager")
 
 
+# Limits that gates reach.
+OSS = dict(EXPERTS, num_hidden_layers=2, head_dim=12, intermediate_size=16, num_local_experts=5, num_experts_per_tok=2, sliding_window=4,
+           swiglu_limit=1.0, rope_parameters=dict(YARN, truncate=False, rope_theta=1e4))
+
+
 def corrected(model):
     """The model, with corrections of its routers that matter."""
     generator = torch.Generator().manual_seed(9)
@@ -610,6 +652,10 @@ def mixtures():
             **mixed, moe_k=2, moe_num_experts=5, moe_layer_start_index=1))))),
         "glm4_moe": lambda: c(corrected(hf.Glm4MoeForCausalLM(hf.Glm4MoeConfig(
             **mixed, num_experts_per_tok=2, head_dim=12, n_routed_experts=5, routed_scaling_factor=1.5, use_qk_norm=True)))),
+        "glm4_moe-groups": lambda: on_cpu(c(corrected(hf.Glm4MoeForCausalLM(hf.Glm4MoeConfig(
+            **mixed, num_experts_per_tok=2, head_dim=12, n_routed_experts=6, n_group=3, topk_group=2, routed_scaling_factor=1.5))))),
+        "gpt_oss": lambda: c(hf.GptOssForCausalLM(hf.GptOssConfig(**OSS)), first=2),
+        "gpt_oss-packed": lambda: packed(c(hf.GptOssForCausalLM(hf.GptOssConfig(**dict(OSS, intermediate_size=32, num_local_experts=3))))),
         "hunyuan_v1_moe": lambda: c(hf.HunYuanMoEV1ForCausalLM(hf.HunYuanMoEV1Config(
             **all_layers, num_experts=5, moe_topk=2, head_dim=12))),
     }

@@ -338,15 +338,15 @@ TEST_F(FolderImportTest, StacksAndVectors) {
 }
 
 TEST_F(FolderImportTest, ModelsThatNoDescriptionSays) {
-  write("config.json", R"({"model_type": "gpt_oss"})");
+  write("config.json", R"({"model_type": "phimoe"})");
   write("model.safetensors", safetensors(tensors));
   auto model = import(folder);
   ASSERT_FALSE(model);
   EXPECT_THAT(
       model.error().message,
       HasSubstr(
-          "config.json: model_type: expected a model without experts with clamped gates, which "
-          "are not supported yet, found 'gpt_oss'"));
+          "config.json: model_type: expected a model without a router by sparse mixing, which "
+          "are not supported yet, found 'phimoe'"));
 }
 
 TEST_F(FolderImportTest, Heads) {

@@ -58,6 +58,17 @@ struct TensorViews : testing::Test {
   TensorViewRef t = viewOf(source, 0);
 };
 
+TEST_F(TensorViews, TransposesOfStackedMatrices) {
+  // [[[0, 1], [2, 3]], [[4, 5], [6, 7]], [[8, 9], [10, 11]]]
+  const TensorViewRef view = transposedMatrices(reshaped(t, {3, 2, 2}));
+  EXPECT_EQ(view->shape(), (std::vector<int64_t>{6, 2}));
+  EXPECT_THAT(all(view), ElementsAre(0, 2, 1, 3, 4, 6, 5, 7, 8, 10, 9, 11));
+  EXPECT_THAT(all(transposedMatrices(reshaped(t, {1, 3, 4}))),
+              ElementsAre(0, 4, 8, 1, 5, 9, 2, 6, 10, 3, 7, 11));
+  EXPECT_EQ(transposedMatrices(t)->shape(), (std::vector<int64_t>{4, 3}));
+  EXPECT_EQ(transposedMatrices(reshaped(t, {12}))->shape(), (std::vector<int64_t>{12}));
+}
+
 TEST_F(TensorViews, SinusoidsAreHalvesOfSinesAndCosines) {
   std::vector<float> expected;
   for (double row : {2.0, 3.0})

@@ -42,6 +42,10 @@ struct ImportedModel {
 Expected<ImportedModel> importModel(const std::string &path, const ImportOptions &options,
                                     mlir::MLIRContext &context);
 
+/// Returns whether the model at `path` is of a kind that may store codes, which `--dtype=file`
+/// keeps: a GGUF file, or a Hugging Face folder of MXFP4 matrices.
+bool storesCodes(const std::string &path);
+
 /// The JSON Schema of the model description.
 std::string modelDescriptionSchema();
 

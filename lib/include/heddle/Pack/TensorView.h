@@ -73,6 +73,9 @@ TensorViewRef reshaped(TensorViewRef from, std::vector<int64_t> shape);
 TensorViewRef concatenated(std::vector<TensorViewRef> parts);
 /// Transpose of a matrix; a tensor of any other rank is returned unchanged.
 TensorViewRef transposed(TensorViewRef from);
+/// Transposes of the matrices of a tensor of rank 3, as one matrix of all their rows; otherwise as
+/// transposed().
+TensorViewRef transposedMatrices(TensorViewRef from);
 /// Row r is row `rows[r]` of the view.
 TensorViewRef gathered(TensorViewRef from, std::vector<int64_t> rows);
 /// Multiplies row r by element r of `factors`, or all rows by its only element.

@@ -51,6 +51,8 @@ public:
   virtual void read(int tensor, int64_t first, std::span<float> out) const = 0;
   /// All elements of a tensor if they are in memory as aligned f32; empty otherwise.
   virtual std::span<const float> inPlace(int tensor) const { return {}; }
+  /// The bytes of a tensor in the file; empty if the source has none.
+  virtual std::span<const std::byte> bytes(int tensor) const { return {}; }
   /// Type of a tensor in the checkpoint. It differs from the type in tensors() if a view reads it.
   virtual std::string fileType(int tensor) const { return tensors()[tensor].type; }
   /// Type of the codes that a tensor stores: I4, SI8 or SI6; none if it stores none of these.
