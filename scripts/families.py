@@ -357,6 +357,9 @@ def glm4_moe(c):
     c.layers = 2
     config = mixed(c, n_shared_experts=c.of(1, 2), routed_scaling_factor=c.of(1.0, 1.5), use_qk_norm=c.of(True, False),
                    first_k_dense_replace=c.of(0, 1), partial_rotary_factor=1.0)
+    groups = c.of(1, *[n for n in (2, 3) if config["num_experts"] % n == 0 and config["num_experts"] > n])
+    used = groups if config["num_experts_per_tok"] > config["num_experts"] // groups else c.random.randint(1, groups)
+    config |= dict(n_group=groups, topk_group=used)
     return {"n_routed_experts" if key == "num_experts" else key: value for key, value in config.items()}
 
 

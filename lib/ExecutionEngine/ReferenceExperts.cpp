@@ -39,10 +39,31 @@ static std::vector<double> scoresOf(llvm::ArrayRef<double> logits, RouterScore s
   return scores;
 }
 
+/// Below all numbers, as NaN and minus infinity are ordered. The sum of two is finite.
+static constexpr double least = std::numeric_limits<double>::lowest() / 4;
+
+/// Excludes the experts of groups that are not used: they are ordered by minus infinity.
+static void closeGroups(RouteOp op, std::vector<double> &order) {
+  const auto groups = static_cast<int64_t>(op.getGroups()),
+             used = static_cast<int64_t>(op.getUsedGroups());
+  const auto size = static_cast<int64_t>(order.size()) / groups;
+  std::vector<double> scores;
+  for (int64_t g = 0; g < groups; ++g) {
+    std::vector<double> own(order.begin() + g * size, order.begin() + (g + 1) * size);
+    llvm::sort(own, std::greater<>());
+    scores.push_back(own[0] + (size > 1 ? own[1] : 0));
+  }
+  for (int64_t g = 0; g < groups; ++g) {
+    const auto before = llvm::count_if(llvm::seq(groups), [&](int64_t h) {
+      return scores[h] > scores[g] || (scores[h] == scores[g] && h < g);
+    });
+    if (before >= used)
+      std::fill_n(order.begin() + g * size, size, -std::numeric_limits<double>::infinity());
+  }
+}
+
 /// Numbers of the chosen experts, ascending.
-static std::vector<int64_t> chosen(std::vector<double> order, int64_t count) {
-  for (double &x : order)
-    x = std::isnan(x) ? -std::numeric_limits<double>::infinity() : x;
+static std::vector<int64_t> chosen(llvm::ArrayRef<double> order, int64_t count) {
   std::vector<int64_t> experts(order.size());
   std::iota(experts.begin(), experts.end(), 0);
   llvm::stable_sort(experts, [&](int64_t a, int64_t b) { return order[a] > order[b]; });
@@ -60,11 +81,16 @@ static Expected<Tensors> meaning(RouteOp op, const Lookup &get) {
     const llvm::ArrayRef<double> row(logits.values.data() + n * experts, experts);
     const std::vector<double> scores = scoresOf(row, op.getScore());
     // Scores of softmax have the order of the logits, which are not rounded.
-    const bool isByLogits = op.getScore() == RouterScore::Softmax && !correction;
+    const bool isByLogits =
+        op.getScore() == RouterScore::Softmax && !correction && op.getGroups() == 1;
     std::vector<double> order = isByLogits ? row.vec() : scores;
     for (int64_t e = 0; correction && e < experts; ++e)
       order[e] += correction->values[e];
-    const std::vector<int64_t> best = chosen(std::move(order), count);
+    for (double &x : order)
+      x = x > least ? x : least;
+    if (op.getGroups() > 1)
+      closeGroups(op, order);
+    const std::vector<int64_t> best = chosen(order, count);
     double divisor = 1;
     if (op.getNormalise()) {
       divisor = 0;

@@ -138,6 +138,7 @@ struct ExpertsDescription {
       router.get<bool>("normalise") || (!sigmoid && router.is("order", "choose-first"));
   bool bias = router.get<bool>("bias"), correction = router.get<bool>("correction");
   double scale = router.get<double>("scale");
+  int64_t groups = router.get<int64_t>("groups"), usedGroups = router.get<int64_t>("used-groups");
 };
 
 struct FfnDescription {

@@ -232,7 +232,7 @@ Value ModelBuilder::experts(FunctionBuilder &f, Value x, const FfnDescription &f
   };
   auto route = RouteOp::create(f.b, f.loc, chosen(f.b.getI32Type()), chosen(f.b.getF32Type()),
                                logits, correction, e.perToken, score, e.normalise,
-                               llvm::APFloat(static_cast<float>(e.scale)));
+                               llvm::APFloat(static_cast<float>(e.scale)), e.groups, e.usedGroups);
   auto matrix = [&](const char *part, int64_t out, int64_t in) {
     return f.matrix(prefix + ".experts" + part + ".weight", {e.count, out, in}, e.count * out);
   };

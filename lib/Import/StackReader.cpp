@@ -235,6 +235,15 @@ ExpertsDescription StackReader::experts(const Keys &ffn) {
     errors.expected(e.in.path("per-token"),
                     "at most count, " + std::to_string(e.count) + ", experts",
                     std::to_string(e.perToken));
+  if (e.count % e.groups != 0)
+    errors.expected(e.router.path("groups"),
+                    "a divisor of count, " + std::to_string(e.count) + ", experts",
+                    std::to_string(e.groups));
+  else if (e.usedGroups > e.groups || e.perToken > e.count / e.groups * e.usedGroups)
+    errors.expected(e.router.path("used-groups"),
+                    "at most " + std::to_string(e.groups) + " groups, with at least " +
+                        std::to_string(e.perToken) + " experts",
+                    std::to_string(e.usedGroups));
   if (e.size % panel != 0)
     errors.expected(e.in.path("size"), "a multiple of 16", std::to_string(e.size));
   if (model.size % panel != 0)

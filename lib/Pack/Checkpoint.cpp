@@ -37,6 +37,9 @@ public:
   std::span<const float> inPlace(int tensor) const override {
     return places[tensor].first->inPlace(places[tensor].second);
   }
+  std::span<const std::byte> bytes(int tensor) const override {
+    return places[tensor].first->bytes(places[tensor].second);
+  }
 
 private:
   std::string path;

@@ -16,8 +16,9 @@ using namespace heddle;
 using namespace heddle::transformer;
 using kernel::ReduceKind;
 
-/// Magnitude above all scores. Scores are clamped below it.
-static constexpr double aboveAll = 0x1p+127, largestScore = 0x1p+126;
+/// Magnitude above all scores. Scores are clamped below it. Scores of experts that cannot be chosen
+/// are between.
+static constexpr double aboveAll = 0x1p+127, largestScore = 0x1p+126, closed = 0x1.8p+126;
 /// Number after all experts.
 static constexpr double afterAll = 0x1p+24;
 /// Least sum of scores by which weights are divided.
@@ -41,7 +42,14 @@ private:
   Value either(Value x, Value y) { return arith::OrIOp::create(t.b, t.loc, x, y); }
   Value numbers(Value c);
   Value score(Value c);
+  Value openOrder(Value c);
   Value order(Value c);
+  int64_t groupSize() { return experts / static_cast<int64_t>(op.getGroups()); }
+  Value isOfGroup(int64_t group, Value c);
+  Value largestOfGroup(int64_t group, Value exceptFor);
+  Value firstOfGroup(int64_t group, Value order);
+  Value scoreOfGroup(int64_t group);
+  void placeGroups();
   Value isAfter(const Choice &last, Value c);
   Value column(double value) {
     return arith::ConstantOp::create(
@@ -59,7 +67,8 @@ private:
   Value i;
   const int64_t rows, experts;
   ScoreWalk walk;
-  Value maximum, sum; ///< of softmax
+  Value maximum, sum;        ///< of softmax
+  SmallVector<Value> places; ///< of each group: the number of groups that come before it
 };
 } // namespace
 
@@ -85,10 +94,12 @@ Value Router::score(Value c) {
   return t.div(walk.power(c, maximum), sum);
 }
 
-/// The values that order the experts. Softmax keeps the order of the logits. The values are finite, and past
-/// the last expert they are below all others.
-Value Router::order(Value c) {
-  Value x = op.getScore() == RouterScore::Softmax && !op.getCorrection() ? walk.load(c) : score(c);
+/// The values that order the experts of all groups. Softmax keeps the order of the logits. The values
+/// are finite, and past the last expert they are below all others.
+Value Router::openOrder(Value c) {
+  const bool isByLogits =
+      op.getScore() == RouterScore::Softmax && !op.getCorrection() && op.getGroups() == 1;
+  Value x = isByLogits ? walk.load(c) : score(c);
   if (Value correction = op.getCorrection()) {
     Value added = kernel::LoadOp::create(t.b, t.loc, t.type(1, 16), f.view(f.viewOf(correction)),
                                          ValueRange{c}, UnitAttr());
@@ -98,6 +109,77 @@ Value Router::order(Value c) {
   x = t.select(t.less(low, x), x, low); // NaN is not above `low`
   x = t.select(t.less(x, high), x, high);
   return walk.inside(c, x, t.constant(-aboveAll, x));
+}
+
+/// As openOrder(). Experts of groups that are not used are below the others.
+Value Router::order(Value c) {
+  Value x = openOrder(c);
+  for (auto [group, place] : llvm::enumerate(places)) {
+    const auto used = static_cast<double>(op.getUsedGroups());
+    Value isClosed = t.less(t.constant(used - 0.5, x), t.broadcast(place, t.type(rows, 16)));
+    x = t.select(both(isOfGroup(static_cast<int64_t>(group), c), isClosed), t.constant(-closed, x),
+                 x);
+  }
+  return x;
+}
+
+/// Whether the experts in the columns starting at `c` are of a group.
+Value Router::isOfGroup(int64_t group, Value c) {
+  Value number = numbers(c);
+  auto bound = [&](int64_t n) {
+    return t.constant(static_cast<double>(n * groupSize()) - 0.5, number);
+  };
+  return both(t.less(bound(group), number), t.less(number, bound(group + 1)));
+}
+
+/// The largest of the values that order the experts of a group, except for one expert if it is not
+/// null.
+Value Router::largestOfGroup(int64_t group, Value exceptFor) {
+  return walk.reduced(ReduceKind::Max, -aboveAll, [&](Value lanes, Value c) {
+    Value x = openOrder(c), none = t.constant(-aboveAll, x);
+    x = t.select(isOfGroup(group, c), x, none);
+    if (exceptFor)
+      x = t.select(is(arith::CmpFPredicate::OEQ, numbers(c), exceptFor), none, x);
+    return t.max(lanes, x);
+  });
+}
+
+/// The lowest number of the experts of a group that are ordered by this value.
+Value Router::firstOfGroup(int64_t group, Value order) {
+  Value negated = walk.reduced(ReduceKind::Max, -afterAll, [&](Value lanes, Value c) {
+    Value number = t.mul(numbers(c), -1);
+    Value isEqual = is(arith::CmpFPredicate::OEQ, openOrder(c), order);
+    return t.max(
+        lanes, t.select(both(isOfGroup(group, c), isEqual), number, t.constant(-afterAll, number)));
+  });
+  return t.mul(negated, -1);
+}
+
+/// The sum of the two largest of the values that order the experts of a group.
+Value Router::scoreOfGroup(int64_t group) {
+  Value largest = largestOfGroup(group, {});
+  if (groupSize() == 1)
+    return largest;
+  return t.add(largest, largestOfGroup(group, firstOfGroup(group, largest)));
+}
+
+/// Counts the groups that come before each group.
+void Router::placeGroups() {
+  SmallVector<Value> scores;
+  for (int64_t group = 0; group < static_cast<int64_t>(op.getGroups()); ++group)
+    scores.push_back(scoreOfGroup(group));
+  for (auto [group, score] : llvm::enumerate(scores)) {
+    Value place = column(0), one = column(1), none = column(0);
+    for (auto [other, otherScore] : llvm::enumerate(scores)) {
+      Value before; // among equal scores the lower group comes first
+      if (other < group)
+        before = t.select(t.less(otherScore, score), none, one);
+      else if (other > group)
+        before = t.select(t.less(score, otherScore), one, none);
+      place = before ? t.add(place, before) : place;
+    }
+    places.push_back(place);
+  }
 }
 
 /// Whether the experts in the columns starting at `c` come after `last`.
@@ -192,6 +274,8 @@ void Router::run() {
     maximum = walk.maximum();
     sum = orOne(t, walk.sum(maximum));
   }
+  if (op.getGroups() > 1)
+    placeGroups();
   store(lastChosen());
 }
 

@@ -18,7 +18,7 @@ using namespace heddle::test;
 
 namespace {
 
-constexpr int64_t experts = 37, rows = 70;
+constexpr int64_t experts = 36, rows = 70;
 constexpr float infinity = std::numeric_limits<float>::infinity();
 const float notANumber = std::numeric_limits<float>::quiet_NaN();
 
@@ -29,18 +29,21 @@ struct Rule {
   int64_t count;
   bool isSigmoid, corrects, normalises;
   double scale;
+  int64_t groups = 1, usedGroups = 1;
 
   std::string attributes() const {
     return "{count = " + std::to_string(count) + " : i64, score = #transformer.router_score<" +
            (isSigmoid ? "sigmoid" : "softmax") + ">" + (normalises ? ", normalise" : "") +
-           ", scale = " + std::to_string(scale) + " : f32}";
+           ", scale = " + std::to_string(scale) + " : f32, groups = " + std::to_string(groups) +
+           " : i64, used_groups = " + std::to_string(usedGroups) + " : i64}";
   }
 };
 
 constexpr Rule rules[] = {
-    {"one", 1, false, false, false, 1},       {"softmax", 5, false, false, false, 1},
-    {"normalised", 4, false, false, true, 1}, {"corrected", 3, false, true, true, 0.5},
-    {"sigmoid", 6, true, true, true, 2.5},    {"all", experts, true, false, false, 1}};
+    {"one", 1, false, false, false, 1},         {"softmax", 5, false, false, false, 1},
+    {"normalised", 4, false, false, true, 1},   {"corrected", 3, false, true, true, 0.5},
+    {"sigmoid", 6, true, true, true, 2.5},      {"all", experts, true, false, false, 1},
+    {"groups", 6, true, true, true, 2.5, 4, 2}, {"singles", 3, true, false, true, 1, experts, 5}};
 
 class RouteTest : public testing::TestWithParam<std::tuple<const char *, Rule>> {};
 
@@ -91,6 +94,23 @@ std::vector<double> scoresOf(std::span<const float> logits, const Rule &rule) {
   return scores;
 }
 
+/// The values that order experts, with minus infinity in groups that are not used.
+std::vector<double> openOrder(std::vector<double> order, const Rule &rule) {
+  for (double &x : order)
+    x = std::isnan(x) ? -1e30 : x;
+  const int64_t size = experts / rule.groups;
+  std::vector<std::pair<double, int64_t>> groups; // negated scores, and first experts
+  for (int64_t first = 0; first < experts; first += size) {
+    std::vector<double> own(order.begin() + first, order.begin() + first + size);
+    std::ranges::sort(own, std::greater<>());
+    groups.emplace_back(-(own[0] + (size > 1 ? own[1] : 0)), first);
+  }
+  std::ranges::sort(groups);
+  for (size_t g = static_cast<size_t>(rule.usedGroups); g < groups.size(); ++g)
+    std::fill_n(order.begin() + groups[g].second, size, -INFINITY);
+  return order;
+}
+
 /// The chosen experts, ascending.
 std::vector<int32_t> chosen(std::vector<double> order, int64_t count) {
   for (double &x : order)
@@ -124,6 +144,8 @@ TEST_P(RouteTest, IsItsFormula) {
         rule.isSigmoid || rule.corrects ? scores : std::vector<double>(row.begin(), row.end());
     for (int64_t e = 0; rule.corrects && e < experts; ++e)
       order[e] += correction.values[e];
+    if (rule.groups > 1)
+      order = openOrder(order, rule);
     const std::vector<int32_t> expected = chosen(order, rule.count);
     double divisor = 0;
     for (int32_t e : expected)

@@ -20,6 +20,23 @@ static SizeExpr rowsOf(const Shape &shape) { return product(ArrayRef(shape).drop
 
 //===- route -------------------------------------------------------------===//
 
+/// C5: the groups of experts.
+static LogicalResult verifyGroups(RouteOp op, int64_t experts) {
+  constexpr int64_t most = 64;
+  const auto groups = static_cast<int64_t>(op.getGroups()),
+             used = static_cast<int64_t>(op.getUsedGroups());
+  if (groups < 1 || groups > most || experts % groups != 0)
+    return op.emitOpError("C5: expected at least 1 and at most 64 groups that divide ")
+           << experts << " experts, found " << groups;
+  if (used < 1 || used > groups)
+    return op.emitOpError("C5: expected used_groups of at least 1 and at most ")
+           << groups << ", found " << used;
+  if (const int64_t usable = experts / groups * used; static_cast<int64_t>(op.getCount()) > usable)
+    return op.emitOpError("C5: expected a count of at most ")
+           << usable << ", the experts of used_groups, found " << op.getCount();
+  return success();
+}
+
 LogicalResult RouteOp::verify() {
   const int64_t experts = features(getLogits()), count = static_cast<int64_t>(getCount());
   if (count < 1 || count > experts)
@@ -34,7 +51,8 @@ LogicalResult RouteOp::verify() {
         if (getScale().isFinite() && !getScale().isZero())
           return success();
         return emitOpError("C4: expected a finite scale that is not 0, found ") << getScaleAttr();
-      });
+      },
+      [&] { return verifyGroups(*this, experts); });
 }
 
 void RouteOp::inferShapes(SymbolicShapes &shapes) {

@@ -46,6 +46,30 @@ func.func @route_c4(%l: tensor<?x4xf32>) {
 
 // -----
 
+func.func @route_c5_divides(%l: tensor<?x4xf32>) {
+  // expected-error @+1 {{'transformer.route' op C5: expected at least 1 and at most 64 groups that divide 4 experts, found 3}}
+  %e, %w = transformer.route %l {count = 1 : i64, groups = 3 : i64} : tensor<?x4xf32> -> tensor<1x?xi32>, tensor<1x?xf32>
+  return
+}
+
+// -----
+
+func.func @route_c5_used(%l: tensor<?x4xf32>) {
+  // expected-error @+1 {{'transformer.route' op C5: expected used_groups of at least 1 and at most 2, found 3}}
+  %e, %w = transformer.route %l {count = 1 : i64, groups = 2 : i64, used_groups = 3 : i64} : tensor<?x4xf32> -> tensor<1x?xi32>, tensor<1x?xf32>
+  return
+}
+
+// -----
+
+func.func @route_c5_count(%l: tensor<?x4xf32>) {
+  // expected-error @+1 {{'transformer.route' op C5: expected a count of at most 2, the experts of used_groups, found 3}}
+  %e, %w = transformer.route %l {count = 3 : i64, groups = 2 : i64} : tensor<?x4xf32> -> tensor<3x?xi32>, tensor<3x?xf32>
+  return
+}
+
+// -----
+
 func.func @experts_c1(%x: tensor<?x9xf32>, %e: tensor<2x?xi32>, %w: tensor<2x?xf32>, %w1: tensor<64x8xf32>, %w2: tensor<32x32xf32>) {
   // expected-error @+1 {{'transformer.experts' op C1: expected columns of in_weight equal to features of input 9, found 8}}
   %y = transformer.experts %x experts(%e, %w) in(%w1) out(%w2) {count = 2 : i64} : (tensor<?x9xf32>, tensor<2x?xi32>, tensor<2x?xf32>, tensor<64x8xf32>, tensor<32x32xf32>) -> tensor<?x16xf32>

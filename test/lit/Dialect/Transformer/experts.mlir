@@ -15,6 +15,8 @@ func.func @route(%l: tensor<?x?x8xf32>, %b: tensor<8xf32>) -> (tensor<2x?xf32>, 
   %e, %w = transformer.route %l {count = 2 : i64, score = #transformer.router_score<softmax>} : tensor<?x?x8xf32> -> tensor<2x?xi32>, tensor<2x?xf32>
   // CHECK: transformer.route %{{.*}} correction(%{{.*}} : tensor<8xf32>) {count = 3 : i64, normalise, scale = 2.500000e+00 : f32, score = #transformer.router_score<sigmoid>}
   %f, %v = transformer.route %l correction(%b : tensor<8xf32>) {count = 3 : i64, normalise, scale = 2.5 : f32, score = #transformer.router_score<sigmoid>} : tensor<?x?x8xf32> -> tensor<3x?xi32>, tensor<3x?xf32>
+  // CHECK: transformer.route %{{.*}} {count = 2 : i64, groups = 4 : i64, used_groups = 2 : i64} : tensor<?x?x8xf32>
+  %g, %u = transformer.route %l {count = 2 : i64, groups = 4 : i64, used_groups = 2 : i64} : tensor<?x?x8xf32> -> tensor<2x?xi32>, tensor<2x?xf32>
   return %w, %v : tensor<2x?xf32>, tensor<3x?xf32>
 }
 

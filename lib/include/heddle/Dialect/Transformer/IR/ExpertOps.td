@@ -51,14 +51,21 @@ def Transformer_RouteOp : Transformer_Op<"route", [Pure, Transformer_ReducesRows
     divided by the sum of the scores of the chosen experts, or by 1e-20 if the sum is less. It is
     multiplied by `scale`. A softmax over the chosen logits alone is `softmax` with `normalise`.
 
+    With `groups`, the experts are divided into groups of consecutive numbers. Only experts of the
+    `used_groups` groups with the highest scores can be chosen, among equal scores those of the lower
+    groups. The score of a group is the sum of its two highest scores of experts, each with its
+    correction, or its only score.
+
     Sources: Shazeer et al., Outrageously Large Neural Networks; Jiang et al., Mixtral of Experts;
-    DeepSeek-AI, DeepSeek-V3 Technical Report (sigmoid and correction).
+    DeepSeek-AI, DeepSeek-V3 Technical Report (sigmoid, correction and groups).
 
     Constraints:
     * C1: `count` is at least 1 and at most E.
     * C2: the size of `correction` is E.
     * C3: `experts` and `weights` are `[count, N]`.
     * C4: `scale` is finite and not 0.
+    * C5: `groups` is at least 1, at most 64, and divides E. `used_groups` is at least 1 and at most
+      `groups`. `count` is at most the number of experts in `used_groups` groups.
 
     Example:
     ```mlir
@@ -70,7 +77,8 @@ def Transformer_RouteOp : Transformer_Op<"route", [Pure, Transformer_ReducesRows
   }];
   let arguments = (ins Transformer_Activations:$logits, Optional<Transformer_Vector>:$correction, I64Attr:$count,
                        DefaultValuedAttr<Transformer_RouterScoreAttr, "::heddle::transformer::RouterScore::Softmax">:$score,
-                       UnitAttr:$normalise, DefaultValuedAttr<F32Attr, "1.0f">:$scale);
+                       UnitAttr:$normalise, DefaultValuedAttr<F32Attr, "1.0f">:$scale, DefaultValuedAttr<I64Attr, "1">:$groups,
+                       DefaultValuedAttr<I64Attr, "1">:$used_groups);
   let results = (outs Transformer_Choices:$experts, Transformer_ChoiceWeights:$weights);
   let assemblyFormat = [{
     $logits (`correction` `(` $correction^ `:` type($correction) `)`)? attr-dict `:` type($logits) `->` type($experts) `,` type($weights)
