@@ -400,11 +400,11 @@ def clip_text(c):
     return ended(getattr(hf, "CLIPText" + c.head_of(CLIP_HEADS))(hf.CLIPTextConfig(**config)), c)
 
 
-def clip(c):
+def clip(c, name="CLIP"):
     """Both halves in one folder; inputs and results are those of the texts, whose row is that of their end."""
     text = c.bert(pad_token_id=1, bos_token_id=0, eos_token_id=c.vocabulary - 1)
-    return ended(hf.CLIPModel(hf.CLIPConfig(text_config=text, vision_config=c.vision(), projection_dim=c.random.randint(4, 40))), c)
-
+    config = getattr(hf, name + "Config")(text_config=text, vision_config=c.vision(), projection_dim=c.random.randint(4, 40))
+    return ended(getattr(hf, name + "Model")(config), c)
 
 def ended(model, c):
     """A case whose texts have an end, at which their row is."""
@@ -435,6 +435,10 @@ def whisper(c):
         max_source_positions=c.random.randint(4, 40), max_target_positions=c.positions, activation_function=c.of("gelu", "gelu", "relu"),
         pad_token_id=2, bos_token_id=2, eos_token_id=2, decoder_start_token_id=3, scale_embedding=c.of(True, False),
         attn_implementation="eager")))
+
+
+def vit_mae(c):
+    return make.image_case(make.unmasked(hf.ViTMAEModel(hf.ViTMAEConfig(**c.vision(mask_ratio=0.0)))))
 
 
 def dinov2(c):
@@ -545,6 +549,10 @@ FAMILIES = {
     "vit": images("ViT", qkv_bias=lambda c: c.of(True, False)),
     "deit": images("DeiT", qkv_bias=lambda c: c.of(True, False)),
     "dinov2": with_heads(IMAGE_HEADS, dinov2),
+    "vit_msn": images("ViTMSN", qkv_bias=lambda c: c.of(True, False)),
+    "vit_mae": with_heads(["Model"], vit_mae),
+    "ijepa": images("IJepa", qkv_bias=lambda c: c.of(True, False)),
+    "t5gemma": with_heads(["ForConditionalGeneration"], t5gemma),
     "whisper": with_heads(["ForConditionalGeneration"], whisper),
 }
 for family, name, more in (("cwm", "Cwm", sliding), ("ministral", "Ministral", sliding), ("jais2", "Jais2", lambda c: {})):

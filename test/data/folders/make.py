@@ -81,6 +81,11 @@ def named_result(result):
     return next((name, result[key].numpy()) for name, key in RESULTS if key in result)
 
 
+def features_of(made):
+    """Vectors of texts or images, which Transformers 5 gives beside others."""
+    return made if torch.is_tensor(made) else made.pooler_output
+
+
 def text_results(model, inputs):
     """The logits of a model's head, else its vectors, else its last hidden state."""
     ids, mask = ids_of(inputs, "source")
@@ -90,8 +95,7 @@ def text_results(model, inputs):
     if "source.types" in inputs:
         given["token_type_ids"] = torch.tensor(inputs["source.types"].astype(numpy.int64))
     if hasattr(model, "get_text_features"):  # both halves of CLIP
-        made = model.get_text_features(**given)
-        return {"output": (made if torch.is_tensor(made) else made.pooler_output).numpy()}
+        return {"output": features_of(model.get_text_features(**given)).numpy()}
     name, values = named_result(model(**given))
     return {name: values * mask[:, :, None] if values.ndim == 3 else values}
 
@@ -286,6 +290,15 @@ def on_cpu(case):
     return case
 
 
+def unmasked(model):
+    """ViT-MAE that masks no patch and keeps their order."""
+    whole = model.forward
+    patches = (model.config.image_size // model.config.patch_size) ** 2
+    model.forward = lambda pixel_values: whole(
+        pixel_values, noise=torch.arange(patches, dtype=torch.float32).expand(len(pixel_values), -1))
+    return model
+
+
 def image_case(model, seed=1):
     model = randomised(model, seed)
     c = model.config
@@ -413,23 +426,23 @@ def tokens_case(model, yes, no, seed=1):
     return model, {"source": ids, "source.lengths": lengths}, {"logits": logits}
 
 
-def clip_case(seed=1):
-    """Both halves of CLIP in one folder; golden/vision is the other part's."""
+def clip_case(model_class=hf.CLIPModel, seed=1):
+    """Both halves of CLIP, or of a family like it, in one folder; golden/vision is the other part's."""
     text = dict(vocab_size=61, hidden_size=24, num_hidden_layers=1, num_attention_heads=3, intermediate_size=40,
                 max_position_embeddings=16, pad_token_id=1, bos_token_id=0, eos_token_id=60)
     vision = dict(hidden_size=28, num_hidden_layers=1, num_attention_heads=2, intermediate_size=36, image_size=12, patch_size=4)
-    model = randomised(hf.CLIPModel(hf.CLIPConfig(text_config=text, vision_config=vision, projection_dim=20)), seed)
+    model = randomised(model_class(model_class.config_class(text_config=text, vision_config=vision, projection_dim=20)), seed)
     inputs = text_inputs(60, 1, seed)
     for row, length in enumerate(LENGTHS):
         inputs["source"][row, length - 1] = 60  # the end, whose row is the text's
     pixels = numpy.random.default_rng(seed).standard_normal((2, 3, 12, 12)).astype(numpy.float32)
     mask = numpy.arange(max(LENGTHS))[None] < inputs["source.lengths"][:, None]
     with torch.no_grad():
-        texts = model.get_text_features(input_ids=torch.tensor(inputs["source"].astype(numpy.int64)),
-                                        attention_mask=torch.tensor(mask.astype(numpy.int64)))
-        images = model.get_image_features(pixel_values=torch.tensor(pixels))
+        texts = features_of(model.get_text_features(
+            input_ids=torch.tensor(inputs["source"].astype(numpy.int64)), attention_mask=torch.tensor(mask.astype(numpy.int64))))
+        images = features_of(model.get_image_features(pixel_values=torch.tensor(pixels)))
         processor = hf.CLIPImageProcessor(size={"shortest_edge": 14}, crop_size=12)
-        pictures = model.get_image_features(pixel_values=pixels_of(processor))
+        pictures = features_of(model.get_image_features(pixel_values=pixels_of(processor)))
 
     def extra(folder):
         processor.save_pretrained(folder)
@@ -664,6 +677,8 @@ def mixtures():
 # Without a start token of its own, a folder would have one that no row of the tables is.
 ENDS = dict(bos_token_id=1, eos_token_id=2, pad_token_id=0)
 SLIDING = dict(sliding_window=4, layer_types=["sliding_attention", "full_attention"])
+MINISTRAL = dict(HEAD, max_position_embeddings=240, sliding_window=None, rope_parameters=dict(
+    YARN, rope_theta=1e4, original_max_position_embeddings=80, llama_4_scaling_beta=0.1, mscale=1.0, mscale_all_dim=1.0))
 GPT = dict(vocab_size=61, n_embd=24, n_layer=2, n_head=3, n_positions=80, **ENDS)
 
 
@@ -750,6 +765,7 @@ def decoders():
 
 T5 = dict(vocab_size=61, d_model=24, d_kv=10, d_ff=36, num_layers=2, num_decoder_layers=1, num_heads=3,
           relative_attention_num_buckets=8, relative_attention_max_distance=12, decoder_start_token_id=0)
+T5_GEMMA = dict(HEAD, query_pre_attn_scalar=24, sliding_window=4, attn_logit_softcapping=3.0, final_logit_softcapping=2.0)
 BART = dict(vocab_size=61, d_model=24, encoder_layers=1, decoder_layers=2, encoder_attention_heads=3, decoder_attention_heads=2,
             encoder_ffn_dim=36, decoder_ffn_dim=44, max_position_embeddings=20, attn_implementation="eager")
 MARIAN = dict(BART, pad_token_id=60, eos_token_id=0, decoder_start_token_id=60, activation_function="swish", scale_embedding=True)
@@ -773,6 +789,9 @@ def translators():
         "t5-rows": lambda: on_cpu(text_case(hf.T5EncoderModel(hf.T5Config(**T5)))),
         "mt5": lambda: on_cpu(c(hf.MT5ForConditionalGeneration(hf.MT5Config(**T5)), 0)),
         "umt5": lambda: c(hf.UMT5ForConditionalGeneration(hf.UMT5Config(**T5)), 0),
+        "t5gemma": lambda: on_cpu(c(hf.T5GemmaForConditionalGeneration(hf.T5GemmaConfig(
+            encoder=dict(T5_GEMMA, num_hidden_layers=3, intermediate_size=36, num_attention_heads=2), decoder=T5_GEMMA, vocab_size=61,
+            attn_implementation="eager")), 0)),
         "bart": lambda: with_beams(
             c(bart(hf.BartForConditionalGeneration(hf.BartConfig(**BART))), 1), early_stopping=True, length_penalty=2.0,
             no_repeat_ngram_size=3, min_length=6, forced_bos_token_id=7, forced_eos_token_id=2),
@@ -899,10 +918,16 @@ CASES = {
     "texts-answers": answers_case,
     "sentences-poolings": lambda: sentence_case(seed=3, poolings=("cls", "max", "mean")),
     "clip": clip_case,
+    "metaclip_2": lambda: on_cpu(clip_case(hf.MetaClip2Model)),
+    "chinese_clip": lambda: on_cpu(clip_case(hf.ChineseCLIPModel)),
     "vit": lambda: image_case(hf.ViTModel(hf.ViTConfig(**VIT), add_pooling_layer=False)),
     "dinov2-classes": lambda: image_case(hf.Dinov2ForImageClassification(hf.Dinov2Config(
         **dict(VIT, num_hidden_layers=1, mlp_ratio=2), use_swiglu_ffn=True, **LABELS))),
     "dinov2": lambda: image_case(hf.Dinov2Model(hf.Dinov2Config(**dict(VIT, mlp_ratio=2)))),
+    "vit_msn-classes": lambda: on_cpu(image_case(hf.ViTMSNForImageClassification(hf.ViTMSNConfig(**VIT, **LABELS)))),
+    "vit_mae": lambda: on_cpu(image_case(unmasked(hf.ViTMAEModel(hf.ViTMAEConfig(**VIT, mask_ratio=0.0))))),
+    "ijepa": lambda: on_cpu(image_case(hf.IJepaModel(hf.IJepaConfig(**VIT)))),
+    "ijepa-classes": lambda: on_cpu(image_case(hf.IJepaForImageClassification(hf.IJepaConfig(**VIT, **LABELS)))),
     "dinov2-registers": lambda: image_case(hf.Dinov2WithRegistersModel(hf.Dinov2WithRegistersConfig(**dict(VIT, mlp_ratio=2), num_register_tokens=3))),
 }
 CASES.update({name + "-decoder": case for name, case in (decoders() | kin() | mixtures()).items()} | translators())
