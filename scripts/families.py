@@ -559,6 +559,16 @@ for family, name, more in (("cwm", "Cwm", sliding), ("ministral", "Ministral", s
     if hasattr(hf, name + "ForCausalLM"):  # of Transformers 5
         FAMILIES[family] = causal(name, lambda c, more=more: square(
             c, ("rope_theta",), rope_parameters=dict(rope_type="default", rope_theta=c.of(100.0, 10000.0)), **more(c)) | dict(head_dim=c.head))
+if hf.__version__ >= "5":  # before, its class of texts gives no vectors
+    FAMILIES["chinese_clip"] = with_heads(["Model"], lambda c: clip(c, "ChineseCLIP"))
+if hasattr(hf, "MetaClip2Model"):
+    FAMILIES["metaclip_2"] = with_heads(["Model"], lambda c: clip(c, "MetaClip2"))
+if hasattr(hf, "ApertusForCausalLM"):
+    FAMILIES["apertus"] = causal("Apertus", lambda c: square(c, attention_bias=c.of(True, False)), others=())
+if hasattr(hf, "NanoChatForCausalLM"):
+    FAMILIES["nanochat"] = causal("NanoChat", lambda c: square(c, final_logit_softcapping=c.of(None, 3.0)), others=())
+if hasattr(hf, "Ministral3ForCausalLM"):
+    FAMILIES["ministral3"] = causal("Ministral3", ministral3, others=())
 if hasattr(hf, "GteModel"):
     FAMILIES |= {
         "gte": native("Gte", lambda c: c.bert(type_vocab_size=c.of(1, 2))),

@@ -325,6 +325,16 @@ static RefTensor meaning(GateOp op, const Lookup &get) {
   return result;
 }
 
+static RefTensor meaning(XieluOp op, const Lookup &get) {
+  RefTensor result = get(op.getInput());
+  const std::vector<double> &slopes = get(op.getSlopes()).values;
+  const double above = std::log1p(std::exp(slopes[0])),
+               below = 0.5 + std::log1p(std::exp(slopes[1]));
+  for (double &x : result.values)
+    x = (x > 0 ? above * x * x : below * (std::expm1(std::min(x, -1e-6)) - x)) + x / 2;
+  return result;
+}
+
 static RefTensor meaning(ScaleOp op, const Lookup &get) {
   RefTensor result = get(op.getInput());
   for (double &value : result.values)
@@ -477,7 +487,7 @@ Results resultsOf(Operation *op, const Lookup &get) {
   return llvm::TypeSwitch<Operation *, Results>(op)
       .Case<EmbeddingOp, PositionLearnedOp, PositionSinusoidalOp, RotaryOp, UnfoldOp, ConcatOp,
             LinearOp, HeadProductsOp, Conv1x1Op, FfnOp, QuantizeOp, CacheQuantizeOp, LayerNormOp,
-            RmsNormOp, NormalizeOp, GateOp, ScaleOp, SoftcapOp, SoftmaxOp, CrossEntropyOp,
+            RmsNormOp, NormalizeOp, GateOp, XieluOp, ScaleOp, SoftcapOp, SoftmaxOp, CrossEntropyOp,
             CrossEntropyRowsOp, CrossEntropyMeanOp, ShiftRightOp, PoolOp, SplitHeadsOp,
             MergeHeadsOp>([&](auto known) { return asResults(meaning(known, get)); })
       .Case([&](AttentionOp attends) { return attention(attends, get); })

@@ -145,6 +145,7 @@ struct FfnDescription {
   Keys in;
   int64_t size = in.get<int64_t>("size");
   std::string activation = in.get<std::string>("activation");
+  bool hasSlopes = in.is("activation", "xielu"); ///< the activation has weights
   bool bias = in.get<bool>("bias");
   bool gated = in.get<bool>("gated");
   std::optional<double> gateLimit = in.maybe<double>("gate-limit");
@@ -163,7 +164,8 @@ struct PositionDescription {
   double scale = in.get<double>("scale");
   int64_t length = in.get<int64_t>("length"); ///< rows of a learned table
   double base = in.get<double>("base"), fraction = in.get<double>("fraction");
-  double factor = 1; ///< divisor of positions
+  bool inverse = in.get<bool>("inverse"); ///< rotary: pairs turn the other way
+  double factor = 1;                      ///< divisor of positions
   /// For other scalings: the angle of each pair per position, and the factor of cosines and sines.
   std::vector<double> frequencies;
   double magnitude = 1;

@@ -176,7 +176,7 @@ Value ModelBuilder::selfAttention(FunctionBuilder &f, Value x, size_t index, Cal
                                     f.b.getF64FloatAttr(position.fraction),
                                     f.b.getF64FloatAttr(position.factor), frequencies,
                                     f.b.getF64FloatAttr(position.magnitude), length,
-                                    /*inverse=*/UnitAttr());
+                                    position.inverse ? f.b.getUnitAttr() : UnitAttr());
     }
     if (a.projectionNorm && a.projectionNorm->in.get<bool>("after-rotary")) {
       q = projectionNorm(f, q, a, prefix, "query");
@@ -291,7 +291,7 @@ Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, Value onto, size_t 
     const bool drops = call.loss && d.training.dropout.get<double>("ffn") > 0;
     if (ffn.experts)
       return experts(f, in, ffn, prefix);
-    if (!ffn.convolution && !drops)
+    if (!ffn.convolution && !drops && !ffn.hasSlopes)
       return block(f, in, ffn, prefix, ffn.size);
     const FfnWeights w = ffnWeights(f, ffn, prefix, ffn.size);
     auto product = [&](Value x, Value w, Value b, Activation function) -> Value {
@@ -308,6 +308,8 @@ Value ModelBuilder::feedForward(FunctionBuilder &f, Value x, Value onto, size_t 
       hidden = GateOp::create(f.b, f.loc, gate, hidden, activation, limitOf(f, ffn), offsetOf(ffn));
     else if (gate)
       hidden = arith::MulFOp::create(f.b, f.loc, gate, hidden);
+    if (ffn.hasSlopes)
+      hidden = XieluOp::create(f.b, f.loc, hidden, f.weight(prefix + ".slopes", {2}));
     return product(dropped(f, hidden, "ffn", call), w.out, w.outBias, Activation::None);
   });
 }

@@ -275,6 +275,8 @@ LayerDescription StackReader::layer(const StackDescription &stack, const Keys &o
   } else if (!errors.failed() && ffn.require("size", errors)) {
     layer.ffn = {ffn};
   }
+  if (layer.ffn.hasSlopes && (layer.ffn.gated || layer.ffn.experts))
+    errors.expected(ffn.path("activation"), "another one with a gate or experts", "xielu");
   for (const char *key : {"gate-limit", "input-offset"})
     if (!layer.ffn.gated && ffn.get<double>(key, 0) != 0)
       errors.expected(ffn.path(key), "no such key without a gate", shown(*ffn.find(key)));

@@ -178,6 +178,46 @@ struct GateModel : ElementModel<GateModel, GateOp> {
   StringRef getNameWord(Operation *) const { return "gate"; }
 };
 
+/// log(1 + e^x), which does not overflow.
+static Value softplus(TileBuilder &t, Value x) {
+  Value zero = t.constant(0, x), isNegative = t.less(x, zero);
+  Value magnitude = t.select(isNegative, x, t.mul(x, -1));
+  Value rest = t.log(t.add(t.constant(1, x), t.exp(magnitude)));
+  return t.add(t.select(isNegative, zero, x), rest);
+}
+
+/// e^x - 1 - x for x <= 0: a series near 0, where the difference would cancel.
+static Value expBeyondLine(TileBuilder &t, Value x) {
+  Value p = t.constant(1.0 / 40320, x);
+  for (double c : {1.0 / 5040, 1.0 / 720, 1.0 / 120, 1.0 / 24, 1.0 / 6, 1.0 / 2})
+    p = t.fma(p, x, t.constant(c, x));
+  Value near = t.mul(t.mul(x, x), p), far = t.sub(t.sub(t.exp(x), t.constant(1, x)), x);
+  return t.select(t.less(x, t.constant(-0.5, x)), far, near);
+}
+
+/// Slopes are read as numbers and repeated.
+struct XieluModel : ElementModel<XieluModel, XieluOp> {
+  FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
+    auto op = cast<XieluOp>(operation);
+    FailureOr<Value> tile = tiles.of(op.getInput());
+    if (failed(tile))
+      return failure();
+    TileBuilder &t = tiles.t;
+    Value x = *tile, slopes = tiles.f.view(tiles.f.viewOf(op.getSlopes()));
+    auto slope = [&](int64_t side) {
+      Value number = kernel::ReadOp::create(t.b, t.loc, slopes, ValueRange{t.index(side)});
+      return softplus(t, t.broadcast(number, cast<RankedTensorType>(x.getType())));
+    };
+    Value zero = t.constant(0, x), end = t.constant(-1e-6, x), half = t.mul(x, 0.5);
+    Value least = t.select(t.less(end, x), end, x); // NaN is kept
+    Value above = t.fma(t.mul(slope(0), x), x, half);
+    Value line = t.add(expBeyondLine(t, least), t.sub(least, x));
+    Value below = t.fma(t.add(slope(1), t.constant(0.5, x)), line, half);
+    return t.select(t.less(zero, x), above, below);
+  }
+  StringRef getNameWord(Operation *) const { return "xielu"; }
+};
+
 struct ActivationGradientModel : ElementModel<ActivationGradientModel, ActivationGradientOp> {
   FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
     auto op = cast<ActivationGradientOp>(operation);
@@ -211,6 +251,7 @@ struct SoftcapGradientModel : ElementModel<SoftcapGradientModel, SoftcapGradient
 void heddle::attachActivationTilers(MLIRContext *context) {
   ActivationOp::attachInterface<ActivationModel>(*context);
   GateOp::attachInterface<GateModel>(*context);
+  XieluOp::attachInterface<XieluModel>(*context);
   ActivationGradientOp::attachInterface<ActivationGradientModel>(*context);
   SoftcapGradientOp::attachInterface<SoftcapGradientModel>(*context);
 }

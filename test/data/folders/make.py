@@ -713,9 +713,17 @@ def kin():
         # Of Transformers 5.
         "cwm": lambda: c(hf.CwmForCausalLM(hf.CwmConfig(**HEAD, **SLIDING, rope_parameters=dict(rope_type="default", rope_theta=1e4)))),
         "ministral": lambda: c(hf.MinistralForCausalLM(hf.MinistralConfig(**HEAD, **SLIDING))),
+        "ministral3": lambda: c(hf.Ministral3ForCausalLM(hf.Ministral3Config(**MINISTRAL))),
+        "mistral3": lambda: c(hf.Mistral3ForConditionalGeneration(hf.Mistral3Config(
+            text_config=dict(MINISTRAL, model_type="ministral3", num_hidden_layers=1, vocab_size=67, tie_word_embeddings=False),
+            vision_config=dict(SIGLIP, model_type="pixtral", head_dim=6, num_channels=3), image_token_index=66, spatial_merge_size=1,
+            attn_implementation="eager", tie_word_embeddings=False)), words=64),
+        "apertus": lambda: c(hf.ApertusForCausalLM(hf.ApertusConfig(**GROUPED, rope_parameters=dict(LLAMA3, rope_theta=1e4)))),
+        "nanochat": lambda: c(hf.NanoChatForCausalLM(hf.NanoChatConfig(**GROUPED))),
         "jais2": lambda: c(hf.Jais2ForCausalLM(hf.Jais2Config(**HEAD))),
     }
-    return {name: lambda case=case: on_cpu(case()) for name, case in made.items()}
+    primitives = ("apertus", "nanochat")  # an activation and rotations of their own
+    return {name: case if name in primitives else lambda case=case: on_cpu(case()) for name, case in made.items()}
 
 
 def decoders():

@@ -306,6 +306,19 @@ func.func @f(%x: tensor<?x2xf32>) -> (tensor<?x2xf32>, tensor<?x2xf32>) {
   EXPECT_EQ(r[0].second.values[1], 0.5);
 }
 
+TEST_F(ReferenceTest, SlopesOfActivations) {
+  weights = {{"s", {0, 1}}};
+  parse(R"(
+func.func @f(%x: tensor<?x3xf32>) -> tensor<?x3xf32> {
+  %s = transformer.weight "s" : tensor<2xf32>
+  %y = transformer.xielu %x, %s : tensor<?x3xf32>, tensor<2xf32>
+  return %y : tensor<?x3xf32>
+})");
+  auto r = run("f", {{"arg0", f32({1, 3}, {2, -2, 0})}});
+  const double above = std::log(2.0), below = 0.5 + std::log(1 + std::exp(1.0));
+  expectNear(r[0].second, {4 * above + 1, below * (std::exp(-2.0) + 1) - 1, -1e-6 * below}, 1e-11);
+}
+
 TEST_F(ReferenceTest, ProductsNormsAndSums) {
   weights = {{"w", {1, 2, 3, -4}}, {"b", {10, 1}}};
   parse(R"(

@@ -94,7 +94,7 @@ TEST_F(DescriptionTest, TypesAndRanges) {
             "m.json: source.padding: expected an integer of at least 0 and at most 19, found 20");
   EXPECT_EQ(problemWith("/ffn/activation", "softplus"),
             "m.json: ffn.activation: expected one of relu, gelu, gelu-tanh, quick-gelu, silu, "
-            "tanh, sigmoid, relu2, relu6, hard-swish, mish, "
+            "tanh, sigmoid, relu2, relu6, hard-swish, mish, xielu, "
             "found 'softplus'");
   EXPECT_EQ(problemWith("/encoder/layers", Json::array()),
             "m.json: encoder.layers: expected 1 to 4096 layers, found 0");

@@ -89,6 +89,12 @@ LogicalResult GateOp::verify() { return verifyLimits(*this, "C1"); }
 
 bool GateOp::takesWeight(OpOperand &) { return false; }
 
+//===- xielu -------------------------------------------------------------===//
+
+LogicalResult XieluOp::verify() {
+  return verifySize(*this, "C1", "slopes", getSlopes(), "sides of 0", 2);
+}
+
 //===- scale -------------------------------------------------------------===//
 
 LogicalResult ScaleRowsOp::verify() {

@@ -107,3 +107,11 @@ func.func @softcap_c1_zero(%x: tensor<?x8xf32>) {
   %y = transformer.softcap %x {cap = 0.0 : f32} : tensor<?x8xf32>
   return
 }
+
+// -----
+
+func.func @xielu_c1(%x: tensor<?x8xf32>, %s: tensor<3xf32>) {
+  // expected-error @+1 {{'transformer.xielu' op C1: expected size of slopes equal to sides of 0 2, found 3}}
+  %y = transformer.xielu %x, %s : tensor<?x8xf32>, tensor<3xf32>
+  return
+}

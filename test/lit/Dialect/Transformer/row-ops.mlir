@@ -24,6 +24,13 @@ func.func @layer_norm(%x: tensor<?x?x8xf32>, %g: tensor<8xf32>, %b: tensor<8xf32
   return %y : tensor<?x?x8xf32>
 }
 
+// CHECK-LABEL: @xielu
+func.func @xielu(%x: tensor<?x?x7xf32>, %s: tensor<2xf32>) -> tensor<?x?x7xf32> {
+  // CHECK: transformer.xielu %{{.*}}, %{{.*}} : tensor<?x?x7xf32>, tensor<2xf32>
+  %y = transformer.xielu %x, %s : tensor<?x?x7xf32>, tensor<2xf32>
+  return %y : tensor<?x?x7xf32>
+}
+
 // CHECK-LABEL: @pool
 func.func @pool(%x: tensor<?x?x7xf32>, %n: tensor<?xi32>, %p: tensor<1x?x7xf32>) -> (tensor<?x7xf32>, tensor<?x7xf32>, tensor<?x7xf32>) {
   // CHECK: transformer.pool %{{.*}} {kinds = [#transformer.pooling<last>]} : tensor<?x?x7xf32> -> tensor<?x7xf32>

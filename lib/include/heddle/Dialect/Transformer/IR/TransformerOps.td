@@ -383,6 +383,30 @@ def Transformer_ScaleOp : Transformer_Op<"scale", [Pure, AllTypesMatch<["input",
   let hasVerifier = 1;
 }
 
+def Transformer_XieluOp : Transformer_Op<"xielu", [Pure, AllTypesMatch<["input", "result"]>, Transformer_RowsAlike]> {
+  let summary = "an activation whose slopes are weights";
+  let description = [{
+    xIELU of each element x: `a * x^2 + x / 2` above 0, and `b * (exp(min(x, -1e-6)) - 1 - x) + x / 2`
+    elsewhere, with `a = log(1 + exp(slopes[0]))` and `b = 1/2 + log(1 + exp(slopes[1]))`. Source:
+    Huang and Schlag, Deriving Activation Functions Using Integration.
+
+    Constraints:
+    * C1: the size of `slopes` is 2.
+
+    Example:
+    ```mlir
+    func.func @hidden(%x: tensor<?x?x32xf32>, %s: tensor<2xf32>) -> tensor<?x?x32xf32> {
+      %y = transformer.xielu %x, %s : tensor<?x?x32xf32>, tensor<2xf32>
+      return %y : tensor<?x?x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$input, Transformer_Vector:$slopes);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$input `,` $slopes attr-dict `:` type($input) `,` type($slopes)";
+  let hasVerifier = 1;
+}
+
 def Transformer_ScaleRowsOp : Transformer_Op<"scale_rows", [Pure, AllTypesMatch<["input", "result"]>, Transformer_RowsAlike], ["takesWeight"]> {
   let summary = "multiplies each row by a number of its own";
   let description = [{
