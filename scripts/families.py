@@ -437,10 +437,6 @@ def whisper(c):
         attn_implementation="eager")))
 
 
-def vit_mae(c):
-    return make.image_case(make.unmasked(hf.ViTMAEModel(hf.ViTMAEConfig(**c.vision(mask_ratio=0.0)))))
-
-
 def dinov2(c):
     config = c.vision(mlp_ratio=c.random.randint(1, 3), use_swiglu_ffn=c.of(True, False))
     del config["intermediate_size"]
@@ -550,17 +546,16 @@ FAMILIES = {
     "deit": images("DeiT", qkv_bias=lambda c: c.of(True, False)),
     "dinov2": with_heads(IMAGE_HEADS, dinov2),
     "vit_msn": images("ViTMSN", qkv_bias=lambda c: c.of(True, False)),
-    "vit_mae": with_heads(["Model"], vit_mae),
     "ijepa": images("IJepa", qkv_bias=lambda c: c.of(True, False)),
-    "t5gemma": with_heads(["ForConditionalGeneration"], t5gemma),
     "whisper": with_heads(["ForConditionalGeneration"], whisper),
 }
 for family, name, more in (("cwm", "Cwm", sliding), ("ministral", "Ministral", sliding), ("jais2", "Jais2", lambda c: {})):
     if hasattr(hf, name + "ForCausalLM"):  # of Transformers 5
         FAMILIES[family] = causal(name, lambda c, more=more: square(
             c, ("rope_theta",), rope_parameters=dict(rope_type="default", rope_theta=c.of(100.0, 10000.0)), **more(c)) | dict(head_dim=c.head))
-if hf.__version__ >= "5":  # before, its class of texts gives no vectors
+if hf.__version__ >= "5":  # before, the classes of these give no vectors of texts, and none with stacks of other heads
     FAMILIES["chinese_clip"] = with_heads(["Model"], lambda c: clip(c, "ChineseCLIP"))
+    FAMILIES["t5gemma"] = with_heads(["ForConditionalGeneration"], t5gemma)
 if hasattr(hf, "MetaClip2Model"):
     FAMILIES["metaclip_2"] = with_heads(["Model"], lambda c: clip(c, "MetaClip2"))
 if hasattr(hf, "ApertusForCausalLM"):
