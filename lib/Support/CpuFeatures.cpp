@@ -2,8 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Detection of features by LLVM's names. CPUID reports the processor's features, XCR0 the register
-// state that the operating system saves and restores. A feature counts only with both.
+// This file detects CPU features by LLVM's names. CPUID reports the processor's features, and XCR0
+// the register state that the operating system saves and restores. A feature counts only if both
+// report it.
 #include "heddle/Support/CpuFeatures.h"
 
 #include <algorithm>
@@ -150,8 +151,9 @@ std::vector<std::string> findFeatures() {
 std::vector<std::string> findFeatures() { return {}; }
 #endif
 
-/// Requests the matrix registers from Linux, which a process may use only with permission.
-/// Afterwards all its threads have it, and their signal stacks need 8 KiB more.
+/// Requests permission for the matrix registers from Linux. A process may not use them without it.
+/// Afterwards all threads of the process have the permission, and their signal stacks need 8 KiB
+/// more.
 bool mayUseMatrices() {
 #if defined(__x86_64__)
   constexpr long requestPermission = 0x1023, matrixData = 18; // ARCH_REQ_XCOMP_PERM, XTILEDATA
@@ -165,8 +167,8 @@ bool mayUseMatrices() {
 } // namespace
 
 const std::vector<std::string> &cpuFeatures() {
-  // Computed once: a virtual machine exits to its host at every CPUID, which takes milliseconds in
-  // total.
+  // Computed once: a virtual machine exits to its host at every CPUID instruction, and all of them
+  // together take milliseconds.
   static const std::vector<std::string> sorted = [] {
     std::vector<std::string> found = findFeatures();
     std::sort(found.begin(), found.end());
@@ -175,7 +177,7 @@ const std::vector<std::string> &cpuFeatures() {
   return sorted;
 }
 
-/// LLVM's name of a feature; artifacts use Linux's names, which differ for some.
+/// Returns LLVM's name of a feature. Artifacts use Linux's names, which differ for some features.
 static std::string_view llvmName(std::string_view name) {
   constexpr std::pair<std::string_view, std::string_view> others[] = {{"sse4_1", "sse4.1"},
                                                                       {"sse4_2", "sse4.2"},

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Calls of the functions `gradients`, `gradient_norm` and `update`, and access to the twins of the
-// weights by the names and shapes of the checkpoint.
+// This file calls the functions `gradients`, `gradient_norm` and `update`, and reads and writes the
+// twins of the weights by the names and shapes of the checkpoint.
 #include "heddle/Training/TrainingSession.h"
 
 #include "heddle/Pack/Unpack.h"
@@ -50,7 +50,8 @@ Expected<TrainingSession> TrainingSession::from(Session session) {
   return training;
 }
 
-/// Lists the tensors. A tensor that is stored twice cannot be updated as one.
+/// Lists the tensors. A tensor that is stored twice is an error, because its copies would be
+/// updated separately.
 Status TrainingSession::findTensors() {
   const std::vector<PackEntry> &pack = live.program().pack;
   for (size_t i = 0; i < pack.size(); ++i) {
@@ -75,15 +76,15 @@ bool TrainingSession::isFresh(size_t tensor) const {
 
 //===- The step ------------------------------------------------------------===//
 
-/// The starts of packed examples; null if the examples have rows of their own.
+/// Returns the starts of packed examples; null if the examples have rows of their own.
 static const NamedInput *startsOf(const NamedInputs &inputs) {
   const auto found = std::ranges::find_if(
       inputs, [](const NamedInput &input) { return input.name().ends_with(".starts"); });
   return found == inputs.end() ? nullptr : &*found;
 }
 
-/// Number of examples: the documents between starts, or the size of the first dimension of the first
-/// input.
+/// Returns the number of examples: of documents between starts, or the size of the first dimension
+/// of the first input.
 static int64_t batchOf(const NamedInputs &inputs) {
   const NamedInput *starts = startsOf(inputs);
   const NamedInput *counted = starts ? starts : inputs.empty() ? nullptr : &inputs.front();
@@ -116,7 +117,8 @@ Expected<NamedTensors> TrainingSession::run(std::string_view name, const NamedIn
   return live.run(name, all);
 }
 
-/// A result of one number. The model is a file, so its functions may have other results.
+/// Returns a result of one number. The model is read from a file, so its functions may have other
+/// results.
 static Expected<float> numberOf(const NamedTensors &results, std::string_view name) {
   const std::span<const float> values = HEDDLE_TRY(results.values<float>(name));
   if (values.size() != 1)
@@ -140,8 +142,8 @@ Expected<LossSum> TrainingSession::add(const NamedInputs &inputs) {
   return found;
 }
 
-/// The scalars of `transformer.optimizer`. The step of stochastic gradient descent with momentum is
-/// the step of Adam with other scalars: its first moment is the velocity times 1 - momentum.
+/// Returns the scalars of `transformer.optimizer`. Stochastic gradient descent with momentum is a
+/// step of Adam with other scalars: the first moment is the velocity times 1 - momentum.
 static std::array<float, 16> scalarsOf(const StepScalars &s, float scale) {
   if (s.rest2 != 0)
     return {s.rate, s.rest1, s.beta2, s.rest2, s.c1, s.c2, s.epsilon, s.decay, scale};
@@ -190,7 +192,7 @@ Status TrainingSession::clearGradients() {
 
 //===- Tensors -------------------------------------------------------------===//
 
-/// Unpacks a tensor to `last`.
+/// Unpacks a tensor into `last`.
 Status TrainingSession::loadTensor(Twin twin, size_t tensor) {
   if (last.name == std::pair(twin, tensor))
     return {};
@@ -280,7 +282,7 @@ Status TrainingSession::load(const std::string &path) {
   return flush();
 }
 
-/// Accumulators of further uses are added first.
+/// Runs `gradient_norm` first, which adds the accumulators of further uses of a weight.
 Status TrainingSession::saveGradients(const std::string &path) {
   HEDDLE_TRY(flush());
   HEDDLE_TRY(live.run("gradient_norm", {}));

@@ -2,8 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// This file implements GpuEmitter: columns of invocations, arguments and grid of a
-// kernel, parts, conditions, loads and stores.
+// This file implements GpuEmitter: the columns of an invocation, the arguments, grid and parts of a
+// kernel, and conditions, loads and stores.
 #include "GpuEmitter.h"
 
 #include "mlir/Dialect/Arith/IR/Arith.h"
@@ -35,7 +35,8 @@ bool GpuEmitter::isWide(RankedTensorType type) const {
   return !mapping->holdsTiles() && type.getDimSize(1) > 1;
 }
 
-/// Where registers hold no wide tiles, loops over columns recompute the tiles that they need.
+/// If the mapping holds no wide tiles in registers, loops over columns recompute the tiles that
+/// they need.
 bool GpuEmitter::recomputes(Operation &op) const {
   if (op.getNumResults() == 0 || op.getNumRegions())
     return false;
@@ -89,7 +90,8 @@ LogicalResult GpuEmitter::emitParts() {
   return emitPartsFrom(parts, entry.gridPoint(func.getNumAxes()));
 }
 
-/// Emits a chain of branches on the grid point of the last axis, which is uniform in the workgroup.
+/// Emits a chain of branches on the grid point of the last axis. This point is uniform in the
+/// workgroup.
 LogicalResult GpuEmitter::emitPartsFrom(ArrayRef<kernel::PartOp> parts, Value point) {
   kernel::PartOp part = parts.front();
   scalars[part.getIndex()] = mul(point, part.getTile());
@@ -109,7 +111,7 @@ LogicalResult GpuEmitter::emitPartsFrom(ArrayRef<kernel::PartOp> parts, Value po
   return emitPartsFrom(parts.drop_front(), rest);
 }
 
-/// Scalars are words of the launch, which the entry point supplies.
+/// Emits an op. Scalars are words of the launch, and the entry point supplies them.
 LogicalResult GpuEmitter::emitOp(Operation &op) {
   loc = op.getLoc();
   if (auto scalar = dyn_cast<kernel::ScalarOp>(op)) {

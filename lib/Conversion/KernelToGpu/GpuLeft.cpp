@@ -2,9 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// This file implements the left sides of products. Each vec4 is loaded at its first use, so
-// that drivers keep it in registers. Loading all of them before the products costs 12 % on
-// llvmpipe.
+// This file implements the left sides of products. Each vec4 is loaded at its first use, so that
+// drivers keep it in registers. Loading all vec4s before the products costs 12 % on llvmpipe.
 #include "GpuOperands.h"
 
 #include "heddle/Support/Program.h"
@@ -50,7 +49,7 @@ int64_t GpuContraction::elementsOfStagedWord() {
   return form.widens ? 1 : GpuEmitter::perWord(rightView());
 }
 
-/// Pitch of runs of `vec4s` vec4s in a staged block.
+/// Returns the pitch of runs in a staged block. A run has `vec4s` vec4s.
 static int64_t pitchOfRuns(int64_t runs, int64_t vec4s) { return runs > 1 ? vec4s + 1 : vec4s; }
 
 GpuStaging::Layout GpuContraction::panelLayout() {
@@ -94,7 +93,7 @@ FailureOr<Value> ViewRows::place() {
   if (!GpuMemory::hasVec4(left.type))
     return op.emitOpError("expected rows of floats on the left, found ") << left.type;
   int64_t features = left.type.getDims().back().extent.value;
-  // k covers whole words of the right side, whose padding is zero.
+  // The range of k covers whole words of the right side. The padding of these words is zero.
   int64_t together = std::max(GpuEmitter::perWord(rightView()), form.word);
   Value count = e.constant((features + together - 1) / together * (together / form.word));
   start = rowStart(left);
@@ -133,7 +132,7 @@ GpuStaging::Layout StagedRows::layout() {
   return {SharedArray::Left, rows * pitch, pitch};
 }
 
-/// Rows after the last are copies of it.
+/// Stages rows of a view. Rows after the last row are copies of the last row.
 GpuStaging StagedRows::copyOf(const BoundView &view, GpuStaging::Layout layout, int64_t vec4s,
                               GpuStaging::Rate rate) {
   const int64_t rows = op.getType().getDimSize(0), pitch = pitchOf(view);
@@ -235,7 +234,7 @@ public:
   using ViewRows::ViewRows;
 
 protected:
-  /// `place` is the start of a word; `loaded` is the vec4 of an iteration, or both elements of a
+  /// `place` is the start of a word. `loaded` is the vec4 of an iteration, or both elements of a
   /// word.
   Value loadAt(Value &loaded, Address place, int64_t u, bool isWhole) override {
     const BoundView left = leftView();
@@ -250,7 +249,7 @@ protected:
   }
 };
 
-/// A vec4 of words holds eight features.
+/// Staged rows of f16. A vec4 of words holds eight features.
 class HalfStagedRows : public StagedRows {
 public:
   using StagedRows::StagedRows;
@@ -269,7 +268,7 @@ public:
   }
 };
 
-/// An even step keeps the odd elements of its words for the next step.
+/// Crosswise rows of f16. An even step keeps the odd elements of its words for the next step.
 class HalfCrosswiseRows : public CrosswiseRows {
 public:
   using CrosswiseRows::CrosswiseRows;

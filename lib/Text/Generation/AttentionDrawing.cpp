@@ -2,11 +2,10 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Draws attention maps as SVG and HTML. A cell's opacity is its weight; a scale
-// shows the range of weights. A cell's <title> has its words and its weight, so
-// that browsers show them under the mouse without a script. The page's script
-// only hides later steps. Attributes `data-name`, `data-head` and `data-row`
-// name the result of a cell.
+// Draws attention maps as SVG and HTML. The opacity of a cell is its weight, and a scale shows the
+// range of weights. The <title> of a cell has its words and its weight, so that browsers show both
+// under the mouse without a script. The page's script only hides later steps. The attributes
+// `data-name`, `data-head` and `data-row` identify the result that a cell shows.
 #include "heddle/Generation/Attention.h"
 
 #include "heddle/Support/Svg.h"
@@ -78,7 +77,7 @@ std::string shade(const std::string &opacity) {
   return std::string("fill=\"") + svg::blue + "\" fill-opacity=\"" + opacity + "\"";
 }
 
-/// The least and the greatest weight of all maps; none if all weights are NaN.
+/// Returns the least and the greatest weight of all maps; none if all weights are NaN.
 std::optional<std::pair<float, float>> rangeOf(const std::vector<AttentionRecord> &records) {
   std::optional<std::pair<float, float>> range;
   for (const AttentionRecord &record : records)
@@ -92,7 +91,7 @@ std::optional<std::pair<float, float>> rangeOf(const std::vector<AttentionRecord
   return range;
 }
 
-/// Color scale of the cells; empty if all weights are NaN.
+/// Draws the color scale of the cells; empty if all weights are NaN.
 Piece drawScale(const std::vector<AttentionRecord> &records) {
   auto range = rangeOf(records);
   if (!range)
@@ -110,10 +109,10 @@ Piece drawScale(const std::vector<AttentionRecord> &records) {
           width, 14};
 }
 
-/// Layer of a map: "decoder.0" for "decoder.0.cross-weights".
+/// Returns the layer of a map: "decoder.0" for "decoder.0.cross-weights".
 std::string layerOf(const AttentionMap &map) { return map.name.substr(0, map.name.rfind('.')); }
 
-/// Drawing of one head's map.
+/// Draws the map of one head.
 class HeadMap {
 public:
   HeadMap(const Kind &kind, const AttentionMap &map, int64_t head)
@@ -197,8 +196,8 @@ std::string headingOf(const AttentionRecord &record) {
   return record.text + " → " + record.translation;
 }
 
-/// A slider and the translation's tokens as buttons, which select a step, and a paragraph that
-/// describes the step.
+/// Returns a slider and a button for each token of the translation, which both select a step, and a
+/// paragraph that describes the step.
 std::string stepsHtml(const AttentionRecord &record) {
   std::string html = "<p class=\"steps\">step <input type=\"range\" min=\"0\" max=\"" +
                      std::to_string(record.written.size() - 1) + "\" value=\"" +

@@ -2,10 +2,9 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// Checks the options, chooses a search, and runs greedy decoding and sampling.
-// Each sequence is a row. Once some rows have ended, waiting sequences take
-// their place. If none wait, the batch shrinks once half of it has ended, so
-// that long sequences do not pay for short ones.
+// Checks the options, chooses a search, and runs greedy decoding and sampling. Each sequence is a
+// row. Once some rows have ended, waiting sequences take their place. If no sequence waits, the
+// batch shrinks once half of its rows have ended, so that long sequences do not pay for short ones.
 #include "Search.h"
 #include "TokenRules.h"
 
@@ -20,8 +19,8 @@ using namespace heddle;
 
 namespace {
 
-/// A row of the batch. An ended row stays, unused, until another sequence takes it or the batch
-/// shrinks.
+/// A row of the batch. An ended row remains in the batch, unused, until another sequence takes it
+/// or the batch shrinks.
 struct Row {
   size_t sequence;
   int32_t token; ///< input of the next step
@@ -79,13 +78,14 @@ private:
 
   size_t alive() const { return static_cast<size_t>(std::ranges::count(rows, false, &Row::ended)); }
 
-  /// True if an ended row has no room for another step. The last token at the limit is not read.
+  /// True if an ended row has no room for another step. The model does not read the last token at
+  /// the limit, so a row has room for one step less than its limit.
   bool isFull(const Row &row) const {
     return row.ended && !options.limits.empty() && row.steps + 1 >= options.limits[row.sequence];
   }
 
-  /// Gives places to waiting sequences, or shrinks the batch. Shrinking copies caches. This pays
-  /// off once half of the rows have ended, and is necessary once an ended row is full.
+  /// Assigns rows to waiting sequences, or shrinks the batch. Shrinking copies caches. The copy
+  /// pays off once half of the rows have ended, and is necessary once an ended row is full.
   Status settle() {
     while (waiting < sequences.size() && alive() * 4 <= most * 3)
       HEDDLE_TRY(fill());
