@@ -247,13 +247,29 @@ PlannedTensor ProgramPlanner::statePlaceOf(Operation *store) {
   return statePlace(set.getState(), shapes.of(set.getValue()));
 }
 
-/// Storage of a result: after the rows of a state, or a new buffer, which is in panels if attention
-/// reads it as keys.
+/// The place of the logits, which the gradient of the loss replaces if no other group reads them: a
+/// row is read before its gradient is stored. Null for other results.
+const PlannedTensor *ProgramPlanner::replacedPlace(GroupOp group, Value yielded) const {
+  auto loss = yielded.getDefiningOp<CrossEntropyGradientOp>();
+  auto argument = loss ? dyn_cast<BlockArgument>(loss.getLogits()) : BlockArgument();
+  if (!argument || yielded != loss.getGradient())
+    return nullptr;
+  Value logits = group.getOperand(argument.getArgNumber());
+  const PlannedTensor *place = places.lookup(logits);
+  auto buffer = place && place->buffer ? place->buffer.getDefiningOp<kernel::BufferOp>() : nullptr;
+  const bool isOwn = buffer && buffer.getInfo().getValue().kind == Buffer::Kind::Temporary;
+  return isOwn && logits.hasOneUse() && !place->panel ? place : nullptr;
+}
+
+/// Storage of a result: after the rows of a state, in the place of an operand, or a new buffer, which
+/// is in panels if attention reads it as keys.
 FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned index, int launch) {
   Value result = group.getResult(index);
   Value yielded = group.getBody().front().getTerminator()->getOperand(index);
   if (auto append = yielded.getDefiningOp<CacheAppendOp>())
     return statePlaceOf(append);
+  if (const PlannedTensor *replaced = replacedPlace(group, yielded))
+    return *replaced;
   PlannedTensor place;
   place.dims = shapes.of(result);
   place.group = paddedHeadsOfContext(group, yielded);

@@ -90,6 +90,8 @@ private:
   mlir::LogicalResult addWritten(mlir::Operation *op,
                                  llvm::SmallVectorImpl<PlannedTensor> &results);
   PlannedTensor statePlace(llvm::StringRef symbol, const Shape &content);
+  /// The place that a result of a group takes over from an operand; null if it has its own.
+  const PlannedTensor *replacedPlace(kernel::GroupOp group, mlir::Value yielded) const;
   mlir::FailureOr<PlannedTensor> resultPlace(kernel::GroupOp group, unsigned index, int launch);
   PlannedTensor tablePlace(transformer::TransformerOpInterface op, kernel::GroupOp group);
   PlannedTensor statePlaceOf(mlir::Operation *store);

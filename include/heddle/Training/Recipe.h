@@ -114,7 +114,7 @@ struct MeasureRecipe {
 struct Recipe {
   HEDDLE_ENUM(friend, Type, F32)
   HEDDLE_ENUM(friend, Keep,
-              All,                      ///< every value that a gradient reads
+              All,                      ///< every value that a gradient reads and that costs much
               Layers)                   ///< the input of each layer; the others are computed again
   std::optional<int64_t> epochs, steps; ///< neither: `usualEpochs`
   BatchRecipe batch;

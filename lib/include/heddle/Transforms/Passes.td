@@ -12,10 +12,11 @@ include "mlir/Pass/PassBase.td"
 def Recompute : Pass<"recompute", "mlir::ModuleOp"> {
   let summary = "compute values of layers again where the backward pass reads them";
   let description = [{
-    Matches the functions `gradients` and `gradients_packed` of a module with `transformer.kept_layers = N`. The first N layers of the forward pass are left alone. Of each other
-    layer, values that no other part of the forward pass reads are cloned in front of the layer's backward pass, which reads the clones. They have the same
-    bits, because a dropout of the same site and step drops the same numbers. Before: the function of `differentiate`, with locations that name layers.
-    After: clones have the attribute `transformer.again`, so that `cse` keeps both.
+    Matches the functions `gradients` and `gradients_packed`. A norm, an activation, a dropout, a merge of heads or a product of elements that the backward pass
+    reads is cloned in front of it, if the backward pass also reads what it is computed from. In a module with `transformer.kept_layers = N`, the first N layers
+    of the forward pass are left alone otherwise. Of each other layer, values that no other part of the forward pass reads are cloned in front of the layer's
+    backward pass, which reads the clones. They have the same bits, because a dropout of the same site and step drops the same numbers. Before: the function of
+    `differentiate`, with locations that name layers. After: clones have the attribute `transformer.again`, so that `cse` keeps both.
 
     ```mlir
     %h = transformer.linear %x, %w : …
