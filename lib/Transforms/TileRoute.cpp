@@ -4,7 +4,9 @@
 //
 // Body of route. Experts are ordered by descending score, then by ascending number. The last of
 // the chosen experts in this order is found in `count` rounds, each of which finds the next
-// expert. The experts at or before it are then stored in the order of their numbers.
+// expert. The experts at or before it are then stored in the order of their numbers. With groups,
+// the number of groups that come before each group is counted first, and the experts of groups that
+// are not used come after all others.
 //
 // Loops over a row take 16 columns at a time (RowWalk.h). Numbers of experts are floats, which
 // hold them exactly.

@@ -45,7 +45,7 @@ TEST_F(TransformerOpsTest, ProjectionsInferTheirFeatures) {
   EXPECT_EQ(LinearOp::create(b, loc, x, weight({6, 8}), Value(), Activation::Relu).getType(),
             f32({dynamic, 3, 6}));
   EXPECT_EQ(FfnOp::create(b, loc, x, weight({6, 8}), Value(), weight({4, 6}), Value(), Value(),
-                          Value(), Activation::None)
+                          Value(), Activation::None, FloatAttr(), APFloat(0.0f))
                 .getType(),
             f32({dynamic, 3, 4}));
   EXPECT_EQ(LayerNormOp::create(b, loc, x, weight({8}), weight({8}), APFloat(1e-5f)).getType(),

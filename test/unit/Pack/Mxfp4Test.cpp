@@ -44,10 +44,9 @@ private:
 /// Two rows of 32 elements. The first has all codes in order, twice, and the scale 2; the second
 /// the code 0.5 everywhere and the scale 1/4.
 std::vector<Bytes::Tensor> pairOfRows() {
-  std::vector<uint8_t> codes;
-  for (int i = 0; i < 16; ++i)
-    codes.push_back(static_cast<uint8_t>(2 * i % 16 | (2 * i + 1) % 16 << 4));
-  codes.resize(32, 0x11);
+  std::vector<uint8_t> codes(32, 0x11);
+  for (size_t i = 0; i < 16; ++i)
+    codes[i] = static_cast<uint8_t>(2 * i % 16 | (2 * i + 1) % 16 << 4);
   return {{{"m_scales", "u8", {1, 2, 1}}, {128, 125}},
           {{"m_blocks", "u8", {1, 2, 1, 16}}, codes},
           {{"other", "f32", {3}}, {}}};
