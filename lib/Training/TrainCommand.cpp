@@ -6,6 +6,7 @@
 #include "heddle/Training/Commands.h"
 
 #include "heddle/Support/Artifact.h"
+#include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/OutputFile.h"
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
@@ -87,6 +88,28 @@ static std::string_view modelText(const Artifact &artifact) {
   return config ? *config : artifact.text("model.json").value_or("");
 }
 
+/// Checks that a new run replaces no file that it did not write itself: a run that ended before its
+/// first state leaves files with the same content, and no weights.
+static Status checkNothingIsLost(const Artifact &artifact, const fs::path &folder) {
+  std::error_code ignored;
+  const fs::path weights = folder / "model.safetensors";
+  std::optional<fs::path> found;
+  if (fs::exists(weights, ignored))
+    found = weights;
+  for (const TextMember &member : filesOf(artifact)) {
+    const fs::path file = folder / member.name;
+    const auto size = static_cast<int64_t>(member.text.size());
+    if (!fs::exists(file, ignored))
+      continue;
+    const auto text = readTextFile(file.string(), size);
+    if (!text || *text != member.text)
+      found = found.value_or(file);
+  }
+  return found ? inputError(found->string() +
+                            ": expected no such file in the folder of a new run, found one")
+               : Status();
+}
+
 /// Writes the files apart from weights. A resumed run has them already.
 static Status prepareFolder(const Artifact &artifact, const TrainCommand &command) {
   const fs::path folder = command.output, state = folder / "training" / "last.safetensors";
@@ -105,6 +128,7 @@ static Status prepareFolder(const Artifact &artifact, const TrainCommand &comman
   for (const TextMember &member : filesOf(artifact))
     HEDDLE_TRY(checkNotAnInput((folder / member.name).string(), command.inputs));
   HEDDLE_TRY(checkNotAnInput((folder / "model.safetensors").string(), command.inputs));
+  HEDDLE_TRY(checkNothingIsLost(artifact, folder));
   fs::create_directories(folder / "training", failure);
   if (failure)
     return inputError(command.output +
@@ -182,7 +206,6 @@ Expected<RunEnd> trainCommand(Session session, const TrainCommand &command, std:
     noteData(*validation, "validation", notes);
   }
   const Artifact &artifact = training.session().artifact();
-  HEDDLE_TRY(prepareFolder(artifact, command));
   RunOptions options{.recipe = recipe,
                      .folder = command.output,
                      .microRows = command.microBatch,
@@ -198,6 +221,7 @@ Expected<RunEnd> trainCommand(Session session, const TrainCommand &command, std:
   };
   auto trainer = HEDDLE_TRY(Trainer::create(
       training, model, data, validation ? &*validation : nullptr, std::move(options)));
+  HEDDLE_TRY(prepareFolder(artifact, command));
   HEDDLE_TRY(trainer.begin());
   const fs::path log = fs::path(command.output) / "training" / "log.tsv";
   const int64_t first = trainer.state().step;

@@ -43,6 +43,8 @@ Status Trainer::begin() {
   const std::string file = stateFile().string();
   at = HEDDLE_TRY(readRunState(file));
   HEDDLE_TRY(checkSameRun(at, identity, file));
+  if (!at.identity.recipe.measure.isComparableTo(identity.recipe.measure))
+    at.best = std::nullopt; // the next measured weights are the best ones
   at.identity = std::move(identity);
   return training.loadState(file);
 }

@@ -108,6 +108,10 @@ struct MeasureRecipe {
   Kind kind = Kind::Loss;
   std::optional<int64_t> rows; ///< examples that are measured; none: all
   WordOrCount<Every> every;    ///< or a number of steps
+  /// Whether numbers of the two measures may be compared. `every` changes no number.
+  bool isComparableTo(const MeasureRecipe &other) const {
+    return kind == other.kind && rows == other.rows;
+  }
   HEDDLE_FIELDS(0, kind, rows, every)
 };
 
