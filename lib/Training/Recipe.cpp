@@ -104,6 +104,14 @@ void checkOptimizer(const OptimizerRecipe &optimizer, Checks &checks) {
                  Checks::numberText(optimizer.weightDecay));
   checks.require(optimizer.momentum == 0 || optimizer.kind == Kind::Sgd, "optimizer.momentum",
                  "0 with " + kind, Checks::numberText(optimizer.momentum));
+  const OptimizerRecipe usual;
+  const bool hasMoments = optimizer.kind != Kind::Sgd;
+  checks.require(hasMoments || optimizer.betas == usual.betas, "optimizer.betas",
+                 "no such key with " + kind + ", which has no moments",
+                 Checks::numberText(optimizer.betas[0]));
+  checks.require(hasMoments || optimizer.epsilon == usual.epsilon, "optimizer.epsilon",
+                 "no such key with " + kind + ", which has no moments",
+                 Checks::numberText(optimizer.epsilon));
 }
 
 /// Rates and their keys. A key that the kind of the schedule does not use is an error.
