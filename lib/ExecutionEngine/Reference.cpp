@@ -136,6 +136,10 @@ Status FunctionRun::observe(Operation *op) {
   for (Value result : op->getNumRegions() ? storedValues(op) : values)
     if (isa<RankedTensorType>(result.getType()))
       results.push_back(at(result).get());
+  // The sums of gradients are effects, which a kernel stores as results.
+  op->walk([&](transformer::WeightGradientOpInterface gradient) {
+    results.push_back(&states.gradientOf(gradient));
+  });
   if (!observer || results.empty())
     return {};
   return observer(op, results);

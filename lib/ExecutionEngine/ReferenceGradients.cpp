@@ -117,6 +117,16 @@ static RefTensor meaning(LinearTransposedOp op, const Lookup &get) {
   return result;
 }
 
+static RefTensor meaning(TransposeOp op, const Lookup &get) {
+  const RefTensor &weight = get(op.getWeight());
+  const int64_t rows = weight.shape[0], columns = weight.shape[1];
+  RefTensor result = make({columns, rows});
+  for (int64_t n = 0; n < rows; ++n)
+    for (int64_t k = 0; k < columns; ++k)
+      result.values[k * rows + n] = weight.values[n * columns + k];
+  return result;
+}
+
 //===- Dropout -----------------------------------------------------------===//
 
 static RefTensor meaning(DropoutOp op, const Lookup &get) {
@@ -488,9 +498,9 @@ static Results asResults(RefTensor result) { return std::vector<RefTensor>{std::
 
 std::optional<Results> gradientsOf(Operation *op, const Lookup &get) {
   return llvm::TypeSwitch<Operation *, std::optional<Results>>(op)
-      .Case<ActivationOp, ActivationGradientOp, SoftcapGradientOp, LinearTransposedOp, DropoutOp,
-            RowNumbersOp, NormGradientOp, PoolGradientOp, CrossEntropyGradientOp, CrossEntropySumOp,
-            AttentionQueryGradientOp, AttentionKeyGradientOp>(
+      .Case<ActivationOp, ActivationGradientOp, SoftcapGradientOp, LinearTransposedOp, TransposeOp,
+            DropoutOp, RowNumbersOp, NormGradientOp, PoolGradientOp, CrossEntropyGradientOp,
+            CrossEntropySumOp, AttentionQueryGradientOp, AttentionKeyGradientOp>(
           [&](auto known) { return std::optional<Results>(asResults(meaning(known, get))); })
       .Default([](Operation *) { return std::nullopt; });
 }

@@ -46,6 +46,8 @@ public:
   Status reorder(transformer::CacheReorderOp op, const RefTensor &parents);
   /// Adds to the gradient of a weight.
   void add(transformer::WeightGradientOpInterface op, const Lookup &lookup);
+  /// The accumulator to which `op` has added.
+  const RefTensor &gradientOf(transformer::WeightGradientOpInterface op) const;
   /// Length of caches before the call: `cache.length` does not count this call's rows.
   int64_t lengthBefore(const std::string &length) const;
   void commit(SessionState &session);

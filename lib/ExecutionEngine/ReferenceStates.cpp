@@ -209,6 +209,10 @@ void StateChanges::add(transformer::WeightGradientOpInterface op, const Lookup &
   addGradient(op, lookup, sum->second);
 }
 
+const RefTensor &StateChanges::gradientOf(transformer::WeightGradientOpInterface op) const {
+  return after.gradients.at(op.getName().str()).at(op.getUse());
+}
+
 int64_t StateChanges::lengthBefore(const std::string &length) const {
   auto found = before.lengths.find(length);
   return found == before.lengths.end() ? 0 : found->second;

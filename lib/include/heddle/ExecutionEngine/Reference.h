@@ -54,7 +54,7 @@ using ReferenceWeights =
 std::vector<mlir::Value> storedValues(mlir::Operation *group);
 
 /// Called after each op of the function's body that has tensor results. A group counts as one op
-/// with its stored values as results. An error ends the run, which returns it.
+/// with its stored values as results, followed by the sums of the gradients that it adds to. An error ends the run, which returns it.
 using ReferenceObserver =
     std::function<Status(mlir::Operation *op, std::span<const RefTensor *const> results)>;
 
