@@ -103,28 +103,20 @@ static RefTensor meaning(SoftcapGradientOp op, const Lookup &get) {
   return result;
 }
 
-static RefTensor meaning(LinearTransposedOp op, const Lookup &get) {
-  const RefTensor &input = get(op.getInput()), &weight = get(op.getWeight());
-  int64_t inner = weight.shape[0], columns = weight.shape[1];
-  std::vector<int64_t> shape = input.shape;
-  shape.back() = columns;
-  RefTensor result = make(shape);
-  for (int64_t row = 0; row < rowCount(input); ++row)
-    for (int64_t n = 0; n < inner; ++n)
-      for (int64_t k = 0; k < columns; ++k)
-        result.values[row * columns + k] +=
-            input.values[row * inner + n] * weight.values[n * columns + k];
+static RefTensor transposed(const RefTensor &matrix) {
+  const int64_t rows = matrix.shape[0], columns = matrix.shape[1];
+  RefTensor result = make({columns, rows});
+  for (int64_t i = 0; i < rows * columns; ++i)
+    result.values[i % columns * rows + i / columns] = matrix.values[i];
   return result;
 }
 
 static RefTensor meaning(TransposeOp op, const Lookup &get) {
-  const RefTensor &weight = get(op.getWeight());
-  const int64_t rows = weight.shape[0], columns = weight.shape[1];
-  RefTensor result = make({columns, rows});
-  for (int64_t n = 0; n < rows; ++n)
-    for (int64_t k = 0; k < columns; ++k)
-      result.values[k * rows + n] = weight.values[n * columns + k];
-  return result;
+  return transposed(get(op.getWeight()));
+}
+
+static RefTensor meaning(LinearTransposedOp op, const Lookup &get) {
+  return linear(get(op.getInput()), transposed(get(op.getWeight())), nullptr, Activation::None);
 }
 
 //===- Dropout -----------------------------------------------------------===//
