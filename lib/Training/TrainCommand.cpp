@@ -90,13 +90,13 @@ static std::string_view modelText(const Artifact &artifact) {
 
 /// Checks that a new run replaces no file that it did not write itself: a run that ended before its
 /// first state leaves files with the same content, and no weights.
-static Status checkNothingIsLost(const Artifact &artifact, const fs::path &folder) {
+static Status checkNothingIsLost(const std::vector<TextMember> &files, const fs::path &folder) {
   std::error_code ignored;
   const fs::path weights = folder / "model.safetensors";
   std::optional<fs::path> found;
   if (fs::exists(weights, ignored))
     found = weights;
-  for (const TextMember &member : filesOf(artifact)) {
+  for (const TextMember &member : files) {
     const fs::path file = folder / member.name;
     const auto size = static_cast<int64_t>(member.text.size());
     if (!fs::exists(file, ignored))
@@ -125,15 +125,16 @@ static Status prepareFolder(const Artifact &artifact, const TrainCommand &comman
                                        "training/last.safetensors");
   if (modelText(artifact).empty())
     return inputError(artifact.name() + ": expected a model with its description, found none");
-  for (const TextMember &member : filesOf(artifact))
+  const std::vector<TextMember> files = filesOf(artifact);
+  for (const TextMember &member : files)
     HEDDLE_TRY(checkNotAnInput((folder / member.name).string(), command.inputs));
   HEDDLE_TRY(checkNotAnInput((folder / "model.safetensors").string(), command.inputs));
-  HEDDLE_TRY(checkNothingIsLost(artifact, folder));
+  HEDDLE_TRY(checkNothingIsLost(files, folder));
   fs::create_directories(folder / "training", failure);
   if (failure)
     return inputError(command.output +
                       ": expected a folder that can be made, found: " + failure.message());
-  for (const TextMember &member : filesOf(artifact))
+  for (const TextMember &member : files)
     HEDDLE_TRY(replaceFile((folder / member.name).string(), member.text));
   return {};
 }

@@ -46,6 +46,10 @@ Tensor gather(const Tensor &tensor, size_t axis, const std::vector<int32_t> &ind
 
 /// Whether a device cannot be opened because the machine lacks it; the test is then skipped.
 bool isMissingDevice(const Error &error);
+/// Whether a session cannot be opened because there is no device, or none of the level.
+inline bool isMissingLevel(const Error &error) {
+  return isMissingDevice(error) || error.message.find("expected a level of 0") != std::string::npos;
+}
 
 /// Runs a function with the tensors in `tensors` that it takes.
 Expected<Tensors> call(Session &session, const std::string &function, const Tensors &tensors);

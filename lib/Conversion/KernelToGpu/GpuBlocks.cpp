@@ -14,12 +14,12 @@ using Registers = BlockSteps::Registers;
 
 /// Emits the write of a block to the buffer that follows from its number.
 static void writeBlock(GpuEmitter &e, int64_t number, const KBlock &now, const BlockSteps &does,
-                       ArrayRef<Value> loaded, Registers &sums) {
+                       ArrayRef<Value> loaded) {
   const int64_t buffers = e.placement.buffers;
   e.workgroup.useBuffer(number % buffers);
   if (buffers == 1)
     does.waitForReaders();
-  does.store(now, loaded, sums);
+  does.store(now, loaded);
   e.workgroup.barrier();
 }
 
@@ -45,7 +45,7 @@ static void sumInLoop(GpuEmitter &e, int64_t whole, int64_t block, const BlockSt
     for (int64_t i = 0; i < blocks; ++i) {
       const KBlock now{e.add(turn, e.constant(i * block)), block};
       const Registers loaded(ArrayRef<Value>(inFlight).slice(i * loads, loads));
-      writeBlock(e, i, now, does, loaded, inside);
+      writeBlock(e, i, now, does, loaded);
       auto fetchNext = [&] {
         Value following = e.add(now.first, e.constant(ahead * block));
         does.fetch({e.minimum(following, e.constant(whole - block)), block}, inFlight);
@@ -74,7 +74,7 @@ static void sumRest(GpuEmitter &e, int64_t from, int64_t all, int64_t block, con
   }
   int64_t number = 0;
   for (auto &[now, loaded] : rest) {
-    writeBlock(e, number++, now, does, loaded, sums);
+    writeBlock(e, number++, now, does, loaded);
     does.multiply(now, sums);
   }
 }

@@ -35,9 +35,8 @@ struct BlockSteps {
   std::function<void(const KBlock &block, Registers &loaded)> fetch;
   /// Emits a barrier if other invocations may still read the previous block.
   std::function<void()> waitForReaders;
-  /// Writes the fetched values to workgroup memory; may also update sums. Emits no barrier.
-  std::function<void(const KBlock &block, llvm::ArrayRef<mlir::Value> loaded, Registers &sums)>
-      store;
+  /// Writes the fetched values to workgroup memory. Emits no barrier.
+  std::function<void(const KBlock &block, llvm::ArrayRef<mlir::Value> loaded)> store;
   std::function<void(const KBlock &block, Registers &sums)> multiply;
   /// Whether the next block is loaded after the products of a block instead of before them. The
   /// block then takes no registers while operands are live. Other workgroups hide the latency of

@@ -347,7 +347,7 @@ void GpuMatrices::sumAll() {
   const BlockSteps steps{
       .fetch = [&](const KBlock &now, Registers &loaded) { fetch(now.first, now.isLast, loaded); },
       .waitForReaders = [&] { e.workgroup.barrier(); },
-      .store = [&](const KBlock &, ArrayRef<Value> loaded, Registers &) { store(loaded); },
+      .store = [&](const KBlock &, ArrayRef<Value> loaded) { store(loaded); },
       .multiply = [&](const KBlock &now, Registers &) { multiply(now.steps); },
       .fetchesLate = hasGroups,
       .staysRolled = true};

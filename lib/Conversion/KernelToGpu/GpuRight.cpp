@@ -232,7 +232,7 @@ void StagedColumns::sum(GpuProduct &product, Registers &sums) {
                                  e.workgroup.beforeWrite(copy.array());
                              },
                          .store =
-                             [&](const KBlock &now, ArrayRef<Value> loaded, Registers &) {
+                             [&](const KBlock &now, ArrayRef<Value> loaded) {
                                for (GpuStaging &copy : copiesOfBlock(now))
                                  copy.store(loaded);
                              },
