@@ -2,7 +2,8 @@
 // Part of Heddle, under the Apache License v2.0 with LLVM Exceptions.
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
-// What `ffn` and `experts` share: the limits of a gate, and the hidden features.
+// This file verifies the limits of a gate and emits the hidden features, for both `ffn` and
+// `experts`.
 #pragma once
 
 #include "heddle/Dialect/Transformer/IR/TransformerOps.h"
