@@ -110,8 +110,10 @@ static Status checkNothingIsLost(const std::vector<TextMember> &files, const fs:
                : Status();
 }
 
-/// Writes the files apart from weights. A resumed run has them already.
-static Status prepareFolder(const Artifact &artifact, const TrainCommand &command) {
+/// Checks that the folder can receive the run, and changes nothing. `files` are those apart from
+/// weights.
+static Status checkFolder(const Artifact &artifact, const std::vector<TextMember> &files,
+                          const TrainCommand &command) {
   const fs::path folder = command.output, state = folder / "training" / "last.safetensors";
   std::error_code failure;
   const bool hasState = fs::exists(state, failure);
@@ -121,15 +123,22 @@ static Status prepareFolder(const Artifact &artifact, const TrainCommand &comman
                                  ": --resume: expected a folder with training/last.safetensors, "
                                  "found none");
   if (hasState)
-    return usageError(command.output + ": expected a folder without a run, or --resume, found "
+    return inputError(command.output + ": expected a folder without a run, or --resume, found "
                                        "training/last.safetensors");
   if (modelText(artifact).empty())
     return inputError(artifact.name() + ": expected a model with its description, found none");
-  const std::vector<TextMember> files = filesOf(artifact);
   for (const TextMember &member : files)
     HEDDLE_TRY(checkNotAnInput((folder / member.name).string(), command.inputs));
   HEDDLE_TRY(checkNotAnInput((folder / "model.safetensors").string(), command.inputs));
-  HEDDLE_TRY(checkNothingIsLost(files, folder));
+  return checkNothingIsLost(files, folder);
+}
+
+/// Writes the files apart from weights. A resumed run has them already.
+static Status prepareFolder(const std::vector<TextMember> &files, const TrainCommand &command) {
+  if (command.resume)
+    return {};
+  const fs::path folder = command.output;
+  std::error_code failure;
   fs::create_directories(folder / "training", failure);
   if (failure)
     return inputError(command.output +
@@ -199,6 +208,9 @@ Expected<RunEnd> trainCommand(Session session, const TrainCommand &command, std:
   auto training = HEDDLE_TRY(TrainingSession::from(std::move(session)));
   const TextModel model = HEDDLE_TRY(textModelOf(training.session()));
   const Recipe recipe = HEDDLE_TRY(recipeOf(model, command));
+  const Artifact &artifact = training.session().artifact();
+  const std::vector<TextMember> files = filesOf(artifact);
+  HEDDLE_TRY(checkFolder(artifact, files, command));
   const Data data = HEDDLE_TRY(readData(command.data, model, "--data"));
   noteData(data, "data", notes);
   std::optional<Data> validation;
@@ -206,7 +218,6 @@ Expected<RunEnd> trainCommand(Session session, const TrainCommand &command, std:
     validation = HEDDLE_TRY(readData(command.validation, model, "--valid"));
     noteData(*validation, "validation", notes);
   }
-  const Artifact &artifact = training.session().artifact();
   RunOptions options{.recipe = recipe,
                      .folder = command.output,
                      .microRows = command.microBatch,
@@ -222,7 +233,7 @@ Expected<RunEnd> trainCommand(Session session, const TrainCommand &command, std:
   };
   auto trainer = HEDDLE_TRY(Trainer::create(
       training, model, data, validation ? &*validation : nullptr, std::move(options)));
-  HEDDLE_TRY(prepareFolder(artifact, command));
+  HEDDLE_TRY(prepareFolder(files, command));
   HEDDLE_TRY(trainer.begin());
   const fs::path log = fs::path(command.output) / "training" / "log.tsv";
   const int64_t first = trainer.state().step;

@@ -43,8 +43,9 @@ Status Trainer::begin() {
   const std::string file = stateFile().string();
   at = HEDDLE_TRY(readRunState(file));
   HEDDLE_TRY(checkSameRun(at, identity, file));
-  if (!at.identity.recipe.measure.isComparableTo(identity.recipe.measure))
-    at.best = std::nullopt; // the next measured weights are the best ones
+  // Without comparable or without saved weights, the next measured weights are the best ones.
+  if (!at.identity.recipe.measure.isComparableTo(identity.recipe.measure) || !hasWeights())
+    at.best = std::nullopt;
   at.identity = std::move(identity);
   return training.loadState(file);
 }
@@ -117,12 +118,10 @@ Status Trainer::countSkipped(const StepResult &result) {
   ++at.skipped;
   if (++skippedInARow < mostSkipped)
     return {};
-  std::error_code ignored;
-  const bool isSaved = std::filesystem::exists(weightsFile(), ignored);
-  return inputError("step " + std::to_string(at.step) +
-                    ": expected a finite gradient, found none in " + std::to_string(mostSkipped) +
-                    " steps in a row" +
-                    (isSaved ? "; the last saved weights are in " + weightsFile().string() : ""));
+  return inputError(
+      "step " + std::to_string(at.step) + ": expected a finite gradient, found none in " +
+      std::to_string(mostSkipped) + " steps in a row" +
+      (hasWeights() ? "; the last saved weights are in " + weightsFile().string() : ""));
 }
 
 Expected<RunEnd> Trainer::run() {
@@ -160,6 +159,9 @@ Expected<RunEnd> Trainer::run() {
       return RunEnd::Interrupted;
     }
   }
+  // An ended run whose weights were deleted has only those of its last step.
+  if (!hasWeights())
+    HEDDLE_TRY(training.save(weightsFile().string()));
   HEDDLE_TRY(save());
   return RunEnd::Finished;
 }
@@ -195,6 +197,11 @@ Status Trainer::afterStep(RunProgress &progress, LogRow row, bool endsEpoch) {
     HEDDLE_TRY(options.progress(progress, endsEpoch || measured ? &row : nullptr));
   const bool saves = options.saveEvery ? at.step % *options.saveEvery == 0 : endsEpoch;
   return saves ? save() : Status();
+}
+
+bool Trainer::hasWeights() const {
+  std::error_code ignored;
+  return std::filesystem::exists(weightsFile(), ignored);
 }
 
 Status Trainer::save() {

@@ -44,17 +44,17 @@ protected:
     for (const char *isa : {"x86-64-v3", GetParam().isa})
       if (!CompiledKernel::runsHere(isa))
         GTEST_SKIP() << isa << " does not run here";
-    context.loadDialect<kernel::KernelDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
-                        mlir::math::MathDialect, mlir::scf::SCFDialect,
-                        mlir::vector::VectorDialect>();
+    context
+        .loadDialect<kernel::KernelDialect, mlir::arith::ArithDialect, mlir::func::FuncDialect,
+                     mlir::math::MathDialect, mlir::scf::SCFDialect, mlir::vector::VectorDialect>();
     context.allowUnregisteredDialects();
     CompileOptions options;
     options.targets = {"cpu"};
     options.cpus = {"x86-64-v3"};
     options.training = true;
-    auto text = emitStage(std::string(HEDDLE_SOURCE_DIR "/test/data/goldens/training/") +
-                              GetParam().model,
-                          Stage::Tiled, options);
+    auto text =
+        emitStage(std::string(HEDDLE_SOURCE_DIR "/test/data/goldens/training/") + GetParam().model,
+                  Stage::Tiled, options);
     ASSERT_TRUE(text) << text.error().message;
     module = mlir::parseSourceString<mlir::ModuleOp>(*text, &context);
     ASSERT_TRUE(module);
@@ -111,7 +111,8 @@ protected:
       std::vector<std::span<std::byte>> arguments;
       for (auto [buffer, offset] :
            llvm::zip_equal(launch.getArguments(), launch.getOffsets().getValue()))
-        arguments.push_back(memory.find(buffer)->second.bytes().subspan(4 * *offset.evaluate(dims)));
+        arguments.push_back(
+            memory.find(buffer)->second.bytes().subspan(4 * *offset.evaluate(dims)));
       std::vector<int64_t> scalars;
       for (const SizeExpr &size : launch.getScalars().getValue())
         scalars.push_back(*size.evaluate(dims));
@@ -149,14 +150,13 @@ TEST_P(TrainingBits, ProgramsGiveEqualBits) {
   EXPECT_GE(code.size(), 40u);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Models, TrainingBits,
-    testing::Values(Case{"annotated", "x86-64-v4"}, Case{"annotated", "aarch64"},
-                    Case{"causal", "aarch64"}),
-    [](const auto &info) {
-      std::string name = std::string(info.param.model) + "_" + info.param.isa;
-      std::ranges::replace(name, '-', '_');
-      return name;
-    });
+INSTANTIATE_TEST_SUITE_P(Models, TrainingBits,
+                         testing::Values(Case{"annotated", "x86-64-v4"},
+                                         Case{"annotated", "aarch64"}, Case{"causal", "aarch64"}),
+                         [](const auto &info) {
+                           std::string name = std::string(info.param.model) + "_" + info.param.isa;
+                           std::ranges::replace(name, '-', '_');
+                           return name;
+                         });
 
 } // namespace

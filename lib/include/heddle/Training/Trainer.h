@@ -64,6 +64,7 @@ private:
     return options.folder / "training" / "last.safetensors";
   }
   std::filesystem::path weightsFile() const { return options.folder / "model.safetensors"; }
+  bool hasWeights() const;
 
   TrainingSession &training;
   const TextModel &model;
