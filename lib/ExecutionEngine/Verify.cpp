@@ -430,6 +430,14 @@ Expected<NamedTensors> verify(Session &session, const std::string &function,
   return verifier.run(function, inputs, report);
 }
 
+void printVerified(const VerifyReport &report, std::ostream &out) {
+  char line[64];
+  std::snprintf(line, sizeof line, "%.2g", report.largestDifference);
+  out << "verified: " << report.launches
+      << " launches agree with the reference, largest difference " << line
+      << (report.worstKernel.empty() ? "" : " (" + report.worstKernel + ")") << "\n";
+}
+
 Status verifyCommand(Session &session, const RunCommand &command, std::ostream &out) {
   auto verifier = HEDDLE_TRY(Verifier::make(session));
   VerifyReport report;
@@ -437,11 +445,7 @@ Status verifyCommand(Session &session, const RunCommand &command, std::ostream &
     return verifier.run(function, inputs, report);
   };
   HEDDLE_TRY(runFunctions(session.program(), command, run, out));
-  char line[64];
-  std::snprintf(line, sizeof line, "%.2g", report.largestDifference);
-  out << "verified: " << report.launches
-      << " launches agree with the reference, largest difference " << line
-      << (report.worstKernel.empty() ? "" : " (" + report.worstKernel + ")") << "\n";
+  printVerified(report, out);
   return {};
 }
 

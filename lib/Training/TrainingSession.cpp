@@ -94,10 +94,17 @@ static int64_t batchOf(const NamedInputs &inputs) {
 }
 
 Expected<NamedTensors> TrainingSession::run(std::string_view name, const NamedInputs &inputs) {
+  return run(name, inputs, [&](const std::string &function, const NamedInputs &all) {
+    return live.run(function, all);
+  });
+}
+
+Expected<NamedTensors> TrainingSession::run(std::string_view name, const NamedInputs &inputs,
+                                            const Call &call) {
   HEDDLE_TRY(flush());
   const Function *function = live.program().findFunction(name);
   if (!function)
-    return live.run(name, inputs); // an error
+    return call(std::string(name), inputs); // an error
   const int64_t batch = batchOf(inputs);
   std::vector<int32_t> numbers(static_cast<size_t>(batch));
   std::iota(numbers.begin(), numbers.end(), static_cast<int32_t>(examples));
@@ -114,7 +121,7 @@ Expected<NamedTensors> TrainingSession::run(std::string_view name, const NamedIn
     if (isTaken && !isGiven)
       all.emplace_back(input, tensor);
   }
-  return live.run(name, all);
+  return call(std::string(name), all);
 }
 
 /// Returns a result of one number. The model is read from a file, so its functions may have other

@@ -13,6 +13,7 @@
 #include <filesystem>
 #include <iostream>
 #include <memory>
+#include <optional>
 
 namespace heddle::driver {
 
@@ -32,12 +33,22 @@ Status runTraining(RunFlags &flags) {
   auto training = HEDDLE_TRY(TrainingSession::from(HEDDLE_TRY(openModel(flags.model, flags.jit))));
   training.setDropout({flags.seed.value_or(0), flags.step.value_or(0),
                        flags.seed.has_value() || flags.step.has_value()});
+  std::optional<Verifier> verifier;
+  if (flags.verify)
+    verifier.emplace(HEDDLE_TRY(Verifier::make(training.session())));
+  VerifyReport report;
+  const TrainingSession::Call call = [&](const std::string &function, const NamedInputs &inputs) {
+    return verifier ? verifier->run(function, inputs, report)
+                    : training.session().run(function, inputs);
+  };
   HEDDLE_TRY(runFunctions(
       training.session().program(), flags.run,
       [&](const std::string &function, const NamedInputs &inputs) {
-        return training.run(function, inputs);
+        return training.run(function, inputs, call);
       },
       std::cout));
+  if (verifier)
+    printVerified(report, std::cout);
   if (!flags.run.outputDir)
     return {};
   const std::filesystem::path folder(*flags.run.outputDir);
@@ -46,8 +57,6 @@ Status runTraining(RunFlags &flags) {
 
 Status run(RunFlags &flags) {
   HEDDLE_TRY(checkOutputDir(flags.run.outputDir));
-  if (flags.jit.training && flags.verify)
-    return usageError("--verify: expected a function without --training, found both");
   if (!flags.jit.training && (flags.seed || flags.step))
     return usageError("--seed, --step: expected --training with them, found none");
   if (flags.jit.training)

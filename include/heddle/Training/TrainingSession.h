@@ -17,6 +17,7 @@
 #include "heddle/Runtime/Session.h"
 #include "heddle/Training/Rate.h"
 
+#include <functional>
 #include <memory>
 
 namespace heddle {
@@ -83,6 +84,11 @@ public:
 
   /// Runs a function of the model, with the inputs of dropout if it takes some that are not given.
   Expected<NamedTensors> run(std::string_view function, const NamedInputs &inputs);
+  /// Runs a function in the same way, by `call`, which runs it on the session: under observation,
+  /// for instance.
+  using Call = std::function<Expected<NamedTensors>(const std::string &, const NamedInputs &)>;
+  Expected<NamedTensors> run(std::string_view function, const NamedInputs &inputs,
+                             const Call &call);
 
   /// True if the model has `gradients_packed`, which takes examples without padding.
   bool packs() const;

@@ -44,6 +44,9 @@ private:
 Expected<NamedTensors> verify(Session &session, const std::string &function,
                               const NamedInputs &inputs, VerifyReport &report);
 
+/// Prints the number of launches and the largest difference between device and reference.
+void printVerified(const VerifyReport &report, std::ostream &out);
+
 /// `heddle run --verify`: runs the command's functions, writes or prints the results, and prints
 /// the largest difference between device and reference.
 Status verifyCommand(Session &session, const RunCommand &command, std::ostream &out);
