@@ -94,6 +94,23 @@ static RefTensor meaning(ActivationGradientOp op, const Lookup &get) {
   return result;
 }
 
+static RefTensor meaning(GateGradientOp op, const Lookup &get) {
+  RefTensor result = get(op.getGradient());
+  const RefTensor &gate = get(op.getGate()), &input = get(op.getInput());
+  const double limit = op.getLimit() ? op.getLimit()->convertToDouble() : INFINITY;
+  const double offset = op.getOffset().convertToDouble();
+  for (int64_t n = 0; n < result.size(); ++n) {
+    const double g = gate.values[n], u = input.values[n];
+    if (op.getOfGate())
+      result.values[n] *=
+          g > limit ? 0 : slopeOf(op.getActivation(), g) * (std::clamp(u, -limit, limit) + offset);
+    else
+      result.values[n] *=
+          std::fabs(u) > limit ? 0 : activate(op.getActivation(), g > limit ? limit : g);
+  }
+  return result;
+}
+
 static RefTensor meaning(SoftcapGradientOp op, const Lookup &get) {
   RefTensor result = get(op.getGradient());
   const RefTensor &capped = get(op.getCapped());
@@ -490,9 +507,10 @@ static Results asResults(RefTensor result) { return std::vector<RefTensor>{std::
 
 std::optional<Results> gradientsOf(Operation *op, const Lookup &get) {
   return llvm::TypeSwitch<Operation *, std::optional<Results>>(op)
-      .Case<ActivationOp, ActivationGradientOp, SoftcapGradientOp, LinearTransposedOp, TransposeOp,
-            DropoutOp, RowNumbersOp, NormGradientOp, PoolGradientOp, CrossEntropyGradientOp,
-            CrossEntropySumOp, AttentionQueryGradientOp, AttentionKeyGradientOp>(
+      .Case<ActivationOp, ActivationGradientOp, GateGradientOp, SoftcapGradientOp,
+            LinearTransposedOp, TransposeOp, DropoutOp, RowNumbersOp, NormGradientOp,
+            PoolGradientOp, CrossEntropyGradientOp, CrossEntropySumOp, AttentionQueryGradientOp,
+            AttentionKeyGradientOp>(
           [&](auto known) { return std::optional<Results>(asResults(meaning(known, get))); })
       .Default([](Operation *) { return std::nullopt; });
 }

@@ -154,6 +154,33 @@ struct ActivationModel : ElementModel<ActivationModel, ActivationOp> {
   }
 };
 
+/// Tiles of the operands of a gate or its gradient, and the operands within its limits.
+template <typename Op>
+struct LimitedGate {
+  LimitedGate(TileBuilder &t, Op op, Value gate, Value input)
+      : t(t), op(op), gate(gate), input(input) {
+    if (!op.getLimit())
+      return;
+    const double limit = op.getLimit()->convertToDouble();
+    Value high = t.constant(limit, gate), low = t.constant(-limit, gate);
+    gateBeyond = {t.less(high, gate)};
+    inputBeyond = {t.less(high, input), t.less(input, low)};
+    this->gate = t.select(gateBeyond[0], high, gate);
+    this->input = t.select(inputBeyond[1], low, t.select(inputBeyond[0], high, input));
+  }
+  /// The limited input plus the offset.
+  Value factor() {
+    if (op.getOffset().isZero())
+      return input;
+    return t.add(input, t.constant(op.getOffset().convertToDouble(), input));
+  }
+
+  TileBuilder &t;
+  Op op;
+  Value gate, input;
+  SmallVector<Value> gateBeyond, inputBeyond; ///< masks of the elements that the limit changes
+};
+
 /// activation(min(gate, limit)) * (max(-limit, min(input, limit)) + offset), which keeps NaN.
 struct GateModel : ElementModel<GateModel, GateOp> {
   FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
@@ -161,19 +188,10 @@ struct GateModel : ElementModel<GateModel, GateOp> {
     FailureOr<std::pair<Value, Value>> both = tilesOfOperands(op, tiles);
     if (failed(both))
       return failure();
-    auto [gate, input] = *both;
     TileBuilder &t = tiles.t;
-    if (op.getLimit()) {
-      const double limit = op.getLimit()->convertToDouble();
-      Value high = t.constant(limit, gate), low = t.constant(-limit, gate);
-      gate = t.select(t.less(high, gate), high, gate);
-      input = t.select(t.less(high, input), high, input);
-      input = t.select(t.less(input, low), low, input);
-    }
-    Value factor = t.activation(op.getActivation(), gate, TileBuilder::Accuracy::F32);
-    if (op.getOffset().isZero())
-      return t.mul(factor, input);
-    return t.mul(factor, t.add(input, t.constant(op.getOffset().convertToDouble(), input)));
+    LimitedGate<GateOp> limited(t, op, both->first, both->second);
+    return t.mul(t.activation(op.getActivation(), limited.gate, TileBuilder::Accuracy::F32),
+                 limited.factor());
   }
   StringRef getNameWord(Operation *) const { return "gate"; }
 };
@@ -232,6 +250,26 @@ struct ActivationGradientModel : ElementModel<ActivationGradientModel, Activatio
   StringRef getNameWord(Operation *) const { return "activation_gradient"; }
 };
 
+struct GateGradientModel : ElementModel<GateGradientModel, GateGradientOp> {
+  FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
+    auto op = cast<GateGradientOp>(operation);
+    FailureOr<Value> gradient = tiles.of(op.getGradient()), gate = tiles.of(op.getGate()),
+                     input = tiles.of(op.getInput());
+    if (failed(gradient) || failed(gate) || failed(input))
+      return failure();
+    TileBuilder &t = tiles.t;
+    LimitedGate<GateGradientOp> limited(t, op, *gate, *input);
+    Value slope = op.getOfGate()
+                      ? t.mul(Derivatives(t, limited.gate).of(op.getActivation()), limited.factor())
+                      : t.activation(op.getActivation(), limited.gate, TileBuilder::Accuracy::F32);
+    Value result = t.mul(*gradient, slope);
+    for (Value isBeyond : op.getOfGate() ? limited.gateBeyond : limited.inputBeyond)
+      result = t.select(isBeyond, t.constant(0, result), result);
+    return result;
+  }
+  StringRef getNameWord(Operation *) const { return "gate_gradient"; }
+};
+
 /// 1 - (y / cap)^2 for the result y of a softcap, as a product that is exact near the cap.
 struct SoftcapGradientModel : ElementModel<SoftcapGradientModel, SoftcapGradientOp> {
   FailureOr<Value> tileOf(Operation *operation, ValueTiles &tiles) const {
@@ -253,5 +291,6 @@ void heddle::attachActivationTilers(MLIRContext *context) {
   GateOp::attachInterface<GateModel>(*context);
   XieluOp::attachInterface<XieluModel>(*context);
   ActivationGradientOp::attachInterface<ActivationGradientModel>(*context);
+  GateGradientOp::attachInterface<GateGradientModel>(*context);
   SoftcapGradientOp::attachInterface<SoftcapGradientModel>(*context);
 }

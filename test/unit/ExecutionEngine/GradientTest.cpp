@@ -97,6 +97,11 @@ std::vector<Case> cases() {
   %z = transformer.ffn %x in(%w1) out(%w2) gate(%w3) {activation = #transformer.activation<silu>}
     : (tensor<2x3x8xf32>, tensor<6x8xf32>, tensor<8x6xf32>, tensor<6x8xf32>) -> tensor<2x3x8xf32>
 )");
+  for (const char *limits : {"", ", limit = 0.25 : f32, offset = 1.0 : f32"})
+    add(std::string("gate") + (*limits ? "_limited" : ""),
+        matrix("g", "x", "2x3x8", "8x8") + matrix("u", "x", "2x3x8", "8x8") +
+            "%z = transformer.gate %g, %u {activation = #transformer.activation<silu>" + limits +
+            "} : tensor<2x3x8xf32>\n");
   add("softcap", matrix("h", "x", "2x3x8", "8x8") +
                      "%z = transformer.softcap %h {cap = 0.5 : f32} : tensor<2x3x8xf32>\n");
   add("scale", matrix("h", "x", "2x3x8", "8x8") +

@@ -98,6 +98,15 @@ LogicalResult ActivationOp::differentiate(Adjoints &a) {
   return success();
 }
 
+LogicalResult GateOp::differentiate(Adjoints &a) {
+  for (Value operand : {getGate(), getInput()})
+    if (a.needs(operand))
+      a.add(operand, GateGradientOp::create(a.b, getLoc(), a.of(getResult()), getGate(), getInput(),
+                                            getActivation(), getLimitAttr(), getOffset(),
+                                            /*of_gate=*/operand == getGate()));
+  return success();
+}
+
 LogicalResult SoftcapOp::differentiate(Adjoints &a) {
   a.add(getInput(),
         SoftcapGradientOp::create(a.b, getLoc(), a.of(getResult()), getResult(), getCapAttr()));

@@ -5,6 +5,7 @@
 // Builders, verifiers and symbolic shapes of the ops of the backward pass.
 
 #include "AttentionRules.h"
+#include "GatedBlocks.h"
 #include "ShapeChecks.h"
 
 #include "heddle/Dialect/Transformer/IR/DropoutSites.h"
@@ -230,6 +231,8 @@ LogicalResult ActivationGradientOp::verify() {
   return emitOpError("C1: expected none, relu, relu6, tanh or sigmoid with of_result, found ")
          << stringifyActivation(getActivation());
 }
+
+LogicalResult GateGradientOp::verify() { return verifyLimits(*this, "C1"); }
 
 LogicalResult SoftcapGradientOp::verify() {
   if (getCap().isFinite() && !getCap().isNegative() && !getCap().isZero())

@@ -22,6 +22,14 @@ func.func @softcap_c1(%a: tensor<?x4xf32>) -> tensor<?x4xf32> {
 
 // -----
 
+func.func @gate_c1(%a: tensor<?x4xf32>) -> tensor<?x4xf32> {
+  // expected-error@+1 {{C1: expected a finite limit above 0, found -1.000000e+00 : f32}}
+  %y = transformer.gate.gradient %a, %a, %a {limit = -1.0 : f32, of_gate} : tensor<?x4xf32>
+  return %y : tensor<?x4xf32>
+}
+
+// -----
+
 func.func @norm_c1(%a: tensor<?x4xf32>, %g: tensor<5xf32>) -> tensor<?x4xf32> {
   // expected-error@+1 {{C1: expected size of gamma equal to features of input 4, found 5}}
   %y, %s = transformer.norm.gradient %a, %a gamma(%g : tensor<5xf32>) {epsilon = 0.1 : f32, kind = #transformer.normalization<layer>} : tensor<?x4xf32>

@@ -88,7 +88,7 @@ def Transformer_RouteOp : Transformer_Op<"route", [Pure, Transformer_ReducesRows
 
 //===- Gates -------------------------------------------------------------===//
 
-def Transformer_GateOp : Transformer_Op<"gate", [Pure, AllTypesMatch<["gate", "input", "result"]>, Transformer_RowsAlike], ["takesWeight"]> {
+def Transformer_GateOp : Transformer_Op<"gate", [Pure, AllTypesMatch<["gate", "input", "result"]>, Transformer_RowsAlike, Transformer_Differentiable], ["takesWeight"]> {
   let summary = "the hidden features of a gated block whose values are limited";
   let description = [{
     `result = activation(min(gate, limit)) * (max(-limit, min(input, limit)) + offset)` for each

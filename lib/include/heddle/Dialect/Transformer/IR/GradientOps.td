@@ -141,6 +141,33 @@ def Transformer_ActivationGradientOp : Transformer_Op<"activation.gradient", [Pu
   let hasVerifier = 1;
 }
 
+def Transformer_GateGradientOp : Transformer_Op<"gate.gradient", [Pure, AllTypesMatch<["gradient", "gate", "input", "result"]>, Transformer_RowsAlike]> {
+  let summary = "the gradient of gate for one of its operands";
+  let description = [{
+    With `g = min(gate, limit)` and `u = max(-limit, min(input, limit))`, the result is
+    `gradient * activation(g)` for each element of `input`. With `of_gate`, it is
+    `gradient * activation'(g) * (u + offset)` for each element of `gate`. An element beyond the limit
+    has gradient 0. Attributes are those of `transformer.gate`, and the derivatives of activations
+    those of `transformer.activation.gradient`.
+
+    Constraints:
+    * C1: `limit` is finite and above 0, and `offset` is finite.
+
+    Example:
+    ```mlir
+    func.func @backward(%dy: tensor<?x?x32xf32>, %g: tensor<?x?x32xf32>, %u: tensor<?x?x32xf32>) -> tensor<?x?x32xf32> {
+      %dg = transformer.gate.gradient %dy, %g, %u {activation = #transformer.activation<silu>, limit = 7.0 : f32, of_gate} : tensor<?x?x32xf32>
+      return %dg : tensor<?x?x32xf32>
+    }
+    ```
+  }];
+  let arguments = (ins Transformer_Activations:$gradient, Transformer_Activations:$gate, Transformer_Activations:$input,
+                       Transformer_OptionalActivation:$activation, OptionalAttr<F32Attr>:$limit, Transformer_Offset:$offset, UnitAttr:$of_gate);
+  let results = (outs Transformer_Activations:$result);
+  let assemblyFormat = "$gradient `,` $gate `,` $input attr-dict `:` type($gradient)";
+  let hasVerifier = 1;
+}
+
 def Transformer_SoftcapGradientOp : Transformer_Op<"softcap.gradient", [Pure, AllTypesMatch<["gradient", "capped", "result"]>, Transformer_RowsAlike]> {
   let summary = "the gradient of softcap";
   let description = [{
