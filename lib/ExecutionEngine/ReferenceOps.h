@@ -33,6 +33,10 @@ double roundedTo(DType type, double x);
 std::optional<DType> elementType(mlir::Type type);
 
 double activate(transformer::Activation activation, double x);
+/// The derivative of an activation at `x`.
+double slopeOf(transformer::Activation activation, double x);
+/// The derivative of an activation whose result is `y`.
+double slopeOfResult(transformer::Activation activation, double y);
 /// Replaces the inputs of a gate by its results. `op` has the attributes of `transformer.gate`.
 template <typename Op>
 void applyGate(Op op, const RefTensor &gate, RefTensor &inputs) {
