@@ -103,8 +103,14 @@ std::string traceLines(func::FuncOp body, const Dimensions &dims, bool all) {
     width = std::max(width, line.name.size());
     layers.push_back(layerOf(line.name).str());
     std::string &text = shapes.emplace_back("  ");
-    for (const Shape &shape : line.shapes)
-      text += (&shape == &line.shapes.front() ? "" : " → ") + traceText(shape, dims);
+    // Of a long line, the first shapes and the last one suffice.
+    constexpr size_t most = 6, first = 3;
+    const bool isCut = !all && line.shapes.size() > most;
+    for (auto [i, shape] : llvm::enumerate(line.shapes))
+      if (!isCut || i < first || i + 1 == line.shapes.size())
+        text += (i == 0 ? "" : " → ") + traceText(shape, dims);
+      else if (i == first)
+        text += " → …";
   }
   auto within = [&](size_t i) { return StringRef(lines[i].name).drop_front(layers[i].size()); };
   return (lines.empty() ? "" : "    shapes\n") +

@@ -169,7 +169,7 @@ bool SizeExpr::isMultipleOf(int64_t factor) const {
   }
 }
 
-/// Rewrites without values: chains, x / 1, roundup of a multiple, x - x, min and max of equal
+/// Rewrites without values: chains, x / 1, quotients of quotients, roundup of a multiple, x - x, min and max of equal
 /// operands. None if no rewrite applies.
 std::optional<SizeExpr> SizeExpr::simplify(char op, const SizeExpr &a, const SizeExpr &b) {
   switch (op) {
@@ -188,6 +188,11 @@ std::optional<SizeExpr> SizeExpr::simplify(char op, const SizeExpr &a, const Siz
       return std::nullopt;
     if (b.constantValue() == 1 || (op == Op::RoundUp && a.isMultipleOf(b.constantValue())))
       return a;
+    // floordiv(floordiv(x, 2), 3) is floordiv(x, 6), and so is ceildiv.
+    if (op != Op::RoundUp && a.node->op == op)
+      if (const SizeExpr first(a.node->right); first.isConstant() && first.constantValue() > 0)
+        if (auto product = apply(Op::Multiply, first.constantValue(), b.constantValue()))
+          return make(op, SizeExpr(a.node->left), SizeExpr(*product));
     return std::nullopt;
   }
 }

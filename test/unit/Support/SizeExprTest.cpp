@@ -26,6 +26,10 @@ TEST(SizeExpr, FoldsConstantsWhereverTheyStand) {
   EXPECT_EQ(SizeExpr::roundUp(17, 16).constantValue(), 32);
   EXPECT_EQ(SizeExpr::roundUp(SizeExpr::roundUp(S, 16) * B, 16).str(), "roundup(S, 16)*B");
   EXPECT_EQ(SizeExpr::roundUp(S * 24, 16).str(), "roundup(S*24, 16)");
+  SizeExpr half = SizeExpr::floorDiv(S - 1, 2) + 1;
+  EXPECT_EQ((SizeExpr::floorDiv(half - 1, 3) + 1).str(), "floordiv(S - 1, 6) + 1");
+  EXPECT_EQ(SizeExpr::ceilDiv(SizeExpr::ceilDiv(S, 2), 3).str(), "ceildiv(S, 6)");
+  EXPECT_EQ(SizeExpr::ceilDiv(SizeExpr::floorDiv(S, 2), 3).str(), "ceildiv(floordiv(S, 2), 3)");
 }
 
 TEST(SizeExpr, KeepsParenthesesThatMatter) {
