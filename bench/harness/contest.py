@@ -119,7 +119,7 @@ class Contest:
         try:
             model, dtype = folder / request["model"], request["dtype"]
             if request.get("compile"):
-                model, dtype = self.compiled(name, worker, model, dtype, folder.parent), "f32"
+                model, dtype = self.compiled(name, worker, model, dtype, folder.parent), ""
             opened = worker.ask(do="open", row=row, model=str(model), dtype=dtype, threads=self.threads, fill=request.get("fill", []),
                                 weights=str(folder / request["weights"]) if request["weights"] else "", inputs=inputs)
             asked = {"row": row, "output": request["output"], **{key: request[key] for key in ("function", "decode") if key in request}}
