@@ -505,7 +505,7 @@ FAMILIES = {
     "ernie4_5": causal("Ernie4_5", lambda c: c.decoder(use_bias=c.of(True, False), max_position_embeddings=32)),
     "xlm-roberta-xl": bert_like("XLMRobertaXL", roberta=True),
     "data2vec-text": bert_like("Data2VecText", roberta=True),
-    "rembert": bert_like("RemBert", input_embedding_size=lambda c: c.random.randint(5, 40)),
+    "rembert": bert_like("RemBert", heads=TEXT_HEADS[:-1], input_embedding_size=lambda c: c.random.randint(5, 40)),
     "bert-generation": with_heads(["ForCausalLM"], lambda c: head_of(
         c, "BertGenerationDecoder", [""], hf.BertGenerationConfig, c.bert(is_decoder=True))),
     "roformer": bert_like("RoFormer", embedding_size=lambda c: c.random.randint(5, 40)),
