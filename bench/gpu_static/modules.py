@@ -17,17 +17,20 @@ MATRICES = {"navi31": _AMD, "gfx1150": _AMD, "gfx1201": ({"16x16x16": ("f16", "b
 
 @dataclass(frozen=True)
 class Module:
-    """SPIR-V in a file; of a .heddle, `groups` are those of a launch for one row of one sequence, and `operands` those of its matrices."""
+    """SPIR-V in a file; of a .heddle, `groups` are those of a launch for one row of one sequence, and `operands` those of its matrices. `rounds`: it rounds rows for matrices."""
     name: str
     file: Path
     groups: int | None = None
     operands: frozenset = frozenset()
+    rounds: bool = False
 
 
 def variants_of(archive):
-    """Variants by member."""
+    """Variants, and their roundings, by member."""
     kernels = json.loads(archive.read("heddle.json"))["program"]["kernels"]
-    return {variant["member"]: variant for kernel in kernels for variant in kernel["vulkan"]}
+    variants = [variant for kernel in kernels for variant in kernel["vulkan"]]
+    roundings = [variant["rounding"] for variant in variants if variant["rounding"]]
+    return {code["member"]: code for code in variants + roundings}
 
 
 def groups_of(variant):
@@ -49,8 +52,9 @@ def modules(path, folder):
             name = found[2] + (f"@{found[1]}" if found[1] != "0" else "")
             file = Path(folder) / f"{path.stem}.{name}.spv"
             file.write_bytes(archive.read(member))
-            operands = frozenset(matrix["operands"] for matrix in variants[member]["matrices"])
-            yield Module(f"{path.stem}/{name}", file, groups_of(variants[member]), operands)
+            variant = variants[member]
+            operands = frozenset(matrix["operands"] for matrix in variant.get("matrices", ()))
+            yield Module(f"{path.stem}/{name}", file, groups_of(variant), operands, rounds="matrices" not in variant)
 
 
 def level_of(module):
@@ -74,5 +78,5 @@ def run_by(family, found, newer, subgroup=None):
     """Of modules by their names those that a family runs in any subgroups, then, by a newer driver, those for its matrices; and subgroups."""
     shapes, lanes = MATRICES.get(family, ({}, None)) if newer else ({}, None)
     yield [module for module in found if "@2-" not in module.name], subgroup
-    yield [module for module in found if "@2-" in module.name and module.operands <= set(shapes.get(module.name.split("@2-")[1], ()))
-           and module.operands], lanes
+    yield [module for module in found if "@2-" in module.name and (module.rounds and shapes or (
+        module.operands <= set(shapes.get(module.name.split("@2-")[1], ())) and module.operands))], lanes

@@ -240,7 +240,8 @@ Status CodeGenerator::addVulkan(const GpuTarget &gpu) {
   auto kernels = HEDDLE_TRY(tile({TargetKind::Vulkan, "", gpu.name()}, &gpu));
   for (kernel::FuncOp kernel : kernels)
     // Kernels that use no matrix unit are equal at level 1.
-    if (gpu.matrices.empty() || kernel::usesMatrixUnit(kernel.getPlanAttr().getMapping()))
+    if (gpu.matrices.empty() || kernel.getRounds() ||
+        kernel::usesMatrixUnit(kernel.getPlanAttr().getMapping()))
       units.push_back({kernel, nullptr, &gpu});
   return {};
 }

@@ -38,12 +38,45 @@ static void keepDifferent(Kernel &kernel, const llvm::StringMap<const Words *> &
              *words.lookup(other.member) == *words.lookup(variant.member) &&
              haveSameGrid(other, variant);
     });
-    if (isKnown)
+    if (isKnown) {
       dropped.insert(variant.member);
-    else
+      if (variant.rounding)
+        dropped.insert(variant.rounding->member);
+    } else {
       kept.push_back(std::move(variant));
+    }
   }
   kernel.vulkan = std::move(kept);
+}
+
+/// Ways of a level may round alike: they share the first member of equal code.
+static void shareRoundings(Kernel &kernel, const llvm::StringMap<const Words *> &words,
+                           llvm::StringSet<> &dropped) {
+  std::vector<std::string> kept;
+  for (VulkanVariant &variant : kernel.vulkan) {
+    if (!variant.rounding)
+      continue;
+    std::string &member = variant.rounding->member;
+    auto same = llvm::find_if(kept, [&](const std::string &other) {
+      return *words.lookup(other) == *words.lookup(member);
+    });
+    if (same == kept.end()) {
+      kept.push_back(member);
+    } else if (*same != member) {
+      dropped.insert(member);
+      member = *same;
+    }
+  }
+}
+
+/// Adds the features that the rounding of a variant needs.
+static Status addNeeds(const Words &rounding, VulkanVariant &variant) {
+  VulkanVariant needs;
+  HEDDLE_TRY(findNeeds(rounding, variant.subgroup, needs));
+  for (std::string &feature : needs.features)
+    if (!llvm::is_contained(variant.features, feature))
+      variant.features.push_back(std::move(feature));
+  return {};
 }
 
 Status finishVariants(Program &program, std::vector<GeneratedCode::Shader> &shaders) {
@@ -53,8 +86,12 @@ Status finishVariants(Program &program, std::vector<GeneratedCode::Shader> &shad
   llvm::StringSet<> dropped;
   for (Kernel &kernel : program.kernels) {
     keepDifferent(kernel, words, dropped);
-    for (VulkanVariant &variant : kernel.vulkan)
+    shareRoundings(kernel, words, dropped);
+    for (VulkanVariant &variant : kernel.vulkan) {
       HEDDLE_TRY(findNeeds(*words.lookup(variant.member), variant.subgroup, variant));
+      if (variant.rounding)
+        HEDDLE_TRY(addNeeds(*words.lookup(variant.rounding->member), variant));
+    }
   }
   llvm::erase_if(shaders, [&](const GeneratedCode::Shader &shader) {
     return dropped.contains(shader.member);

@@ -214,8 +214,21 @@ KernelPlan planning::planStaged(const Question &q, const Products &products,
   return {PlanAttr::get(q.context(), mapping, tile,
                         {products.rows / row.rowsOfInvocation,
                          std::max<int64_t>(most / row.columnsOfInvocation, 4)},
-                        block, row.ahead, /*heads=*/0, row.buffers),
+                        block, row.ahead, /*heads=*/0, row.buffers, products.areRounded),
           reasonOf(row)};
+}
+
+/// Products of rows that another kernel rounds to the type of the weights, if matrix units multiply
+/// rows of f32. Each workgroup would otherwise search all its rows for their largest numbers.
+static Products withRoundedRows(const LinearQuestion &q, Products products) {
+  const NumberFormat &format = *products.format;
+  products.areRounded =
+      q.sizes.multipliesMatrices && format.rows == DType::F32 && format.weights == DType::F16 &&
+      llvm::all_of(q.linears(),
+                   [&](LinearOp linear) { return linear.getInput() == q.first().getInput(); });
+  if (products.areRounded)
+    products.format = findProduct(format.weights, format.weights);
+  return products;
 }
 
 /// Plan of a product with few rows, which is bound by loading weights.
@@ -293,9 +306,13 @@ FailureOr<KernelPlans> planning::planLinear(const Question &question) {
     return failure();
   const auto &[tile, products] = *planned;
   if (q.isCpu())
-    return KernelPlans{planCpuProduct(q, q.first().getInput(), q.first().getWeight(), tile), {}};
+    return KernelPlans{
+        planCpuProduct(q, q.first().getInput(), q.first().getWeight(), tile), {}, {}};
   KernelPlans plans;
-  plans.kernel = sizes.stagedSteps ? planStaged(q, products, tile) : planBlocked(q, products, tile);
+  const Products rounded = withRoundedRows(q, products);
+  plans.kernel = sizes.stagedSteps ? planStaged(q, rounded, tile) : planBlocked(q, products, tile);
+  if (plans.kernel.plan.getRounded())
+    plans.rounding = planRounding(q, q.first().getInput());
   // A static number of rows leaves no choice at launch. The grid over groups has more rows than a
   // form for few rows serves.
   if (!sizes.fewRows || rowsOfLinear(q.views).isStatic() || q.first().getStarts())

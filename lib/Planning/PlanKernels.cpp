@@ -39,8 +39,9 @@ struct PlanKernels : heddle::impl::PlanKernelsBase<PlanKernels> {
     if (failed(plans))
       return failure();
     SmallVector<Attribute> list{plans->kernel.plan};
-    if (plans->fewRows.plan)
-      list.push_back(plans->fewRows.plan);
+    for (const KernelPlan *form : {&plans->fewRows, &plans->rounding})
+      if (form->plan)
+        list.push_back(form->plan);
     def.setPlansAttr(ArrayAttr::get(def.getContext(), list));
     return success();
   }

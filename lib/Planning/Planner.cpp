@@ -13,7 +13,7 @@ using kernel::Root;
 static FailureOr<KernelPlans> single(FailureOr<KernelPlan> plan) {
   if (failed(plan))
     return failure();
-  return KernelPlans{*std::move(plan), {}};
+  return KernelPlans{*std::move(plan), {}, {}};
 }
 
 FailureOr<KernelPlans> heddle::planKernel(kernel::DefOp def, const GpuTarget *gpu) {

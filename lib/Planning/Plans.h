@@ -31,6 +31,7 @@ struct Products {
   int64_t values = 0;                   ///< columns of a product over rows; 0: there is none
   int64_t sums = 0;                     ///< sums that each row holds at once
   bool isWide = true;                   ///< all products have multiples of 32 columns
+  bool areRounded = false;              ///< another kernel has rounded the rows
 };
 
 /// Columns that share blocks of random words. A tile that begins at a multiple of them computes each
@@ -55,6 +56,8 @@ mlir::FailureOr<KernelPlan> planAttentionGradient(const Question &q);
 /// Plan of a kernel that adds to the gradient of a weight, or that transposes a weight for the
 /// gradient of its input.
 mlir::FailureOr<KernelPlan> planGradient(const Question &q, kernel::Root root);
+/// Plan of a kernel that rounds the rows of `input`.
+KernelPlan planRounding(const Question &q, mlir::Value input);
 /// Plan of a body without products, by its root.
 KernelPlan planRows(const Question &q, kernel::Root root);
 

@@ -40,6 +40,14 @@ static RowTile tileOfNorm(const Question &q) {
   return {isLong ? 1 : rowsOfQuads(q.sizes, q.sizes.normRows, stored), stored, true};
 }
 
+/// Rows and columns of a tile for rows of `features` that are quantized as a whole.
+static RowTile tileOfWholeRows(const TileSizes &sizes, int64_t features) {
+  const int64_t stored = padded(features);
+  if (sizes.rowQuads == 1)
+    return walked(sizes.softmaxRows);
+  return {rowsOfQuads(sizes, sizes.softmaxRows, stored), stored, true};
+}
+
 /// Tile of a quantization. If groups of a GPU's invocations share rows, the tile has whole rows, or
 /// one group of features for formats that scale groups.
 static RowTile tileOfQuantize(const Question &q) {
@@ -47,12 +55,10 @@ static RowTile tileOfQuantize(const Question &q) {
   const bool inGroups = cast<RankedTensorType>(op.getScales().getType()).getShape().back() > 1,
              isShared = q.sizes.rowQuads > 1;
   const int64_t group = op.getScaleGroup();
-  const int64_t features = q.views.featuresOf(op.getInput()), stored = padded(features);
+  const int64_t features = q.views.featuresOf(op.getInput());
   if (inGroups && isShared && features % group == 0 && group > laneColumns)
     return {q.sizes.softmaxRows, group, true, laneColumns};
-  if (!inGroups && isShared)
-    return {rowsOfQuads(q.sizes, q.sizes.softmaxRows, stored), stored, true};
-  return walked(q.sizes.softmaxRows);
+  return inGroups ? walked(q.sizes.softmaxRows) : tileOfWholeRows(q.sizes, features);
 }
 
 /// Tile of a copy of heads and of the ops that are fused with it.
@@ -158,8 +164,7 @@ static KernelPlan planWideRows(const Question &q, const RowTile &tile, int64_t a
           "many invocations hold a row in registers, so that it is read once"};
 }
 
-KernelPlan planning::planRows(const Question &q, Root root) {
-  const RowTile tile = tileOf(q, root);
+static KernelPlan planOf(const Question &q, const RowTile &tile) {
   const std::array<int64_t, 2> sizes{tile.rows, tile.columns};
   if (q.isCpu())
     return {PlanAttr::get(q.context(), Mapping::CpuTiles, sizes),
@@ -180,4 +185,18 @@ KernelPlan planning::planRows(const Question &q, Root root) {
   }
   return {PlanAttr::get(q.context(), Mapping::Strided, sizes, {std::min(tile.rows, down), across}),
           reason};
+}
+
+KernelPlan planning::planRows(const Question &q, Root root) { return planOf(q, tileOf(q, root)); }
+
+/// Groups of invocations that share a row need a subgroup of all of them.
+KernelPlan planning::planRounding(const Question &q, Value input) {
+  const int64_t features = q.views.featuresOf(input);
+  const RowTile tile = tileOfWholeRows(q.gpu->tiles, features);
+  const Question asked{q.views, q.gpu, q.gpu->tiles};
+  TileSizes sizes = q.gpu->tiles;
+  if (q.gpu->subgroup >= laneColumns || invocationsOfRow(asked, tile))
+    return planOf(asked, tile);
+  sizes.rowQuads = 1;
+  return planOf({q.views, q.gpu, sizes}, tileOfWholeRows(sizes, features));
 }

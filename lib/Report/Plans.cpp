@@ -51,7 +51,7 @@ std::string textOf(kernel::PlanAttr plan) {
 /// Adds a plan to the plans of its definition, which begin at `first`.
 void add(std::vector<PlannedKernel> &plans, size_t first, PlannedKernel made) {
   for (PlannedKernel &known : llvm::MutableArrayRef(plans).drop_front(first))
-    if (known.fewRows == made.fewRows && known.plan == made.plan && known.reason == made.reason) {
+    if (known.form == made.form && known.plan == made.plan && known.reason == made.reason) {
       known.targets.push_back(made.targets.front());
       return;
     }
@@ -74,14 +74,12 @@ Expected<std::vector<PlannedKernel>> explainPlans(const std::string &model,
       FailureOr<KernelPlans> made = planKernel(def, target.gpu);
       if (failed(made))
         return deviceError(model + ": no plan of kernel " + def.getSymName().str());
-      for (const KernelPlan *one : {&made->kernel, &made->fewRows})
+      for (const auto &[one, form] : {std::pair(&made->kernel, ""),
+                                      {&made->fewRows, "few rows"},
+                                      {&made->rounding, "rounding of rows"}})
         if (one->plan)
           add(plans, first,
-              {def.getSymName().str(),
-               one == &made->fewRows,
-               {target.name},
-               textOf(one->plan),
-               one->reason});
+              {def.getSymName().str(), form, {target.name}, textOf(one->plan), one->reason});
     }
   }
   return plans;
@@ -93,8 +91,8 @@ std::string plansText(const std::vector<PlannedKernel> &plans) {
     if (plan.kernel != kernel)
       text += (kernel.empty() ? "" : "\n") + plan.kernel + "\n";
     kernel = plan.kernel;
-    text += "  " + llvm::join(plan.targets, ", ") + (plan.fewRows ? ", few rows" : "") + "\n    " +
-            plan.plan + "\n    " + plan.reason + "\n";
+    text += "  " + llvm::join(plan.targets, ", ") + (plan.form.empty() ? "" : ", " + plan.form) +
+            "\n    " + plan.plan + "\n    " + plan.reason + "\n";
   }
   return text;
 }

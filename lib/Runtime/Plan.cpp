@@ -91,6 +91,16 @@ static bool writesTo(const Program &program, const Function &function, const std
   });
 }
 
+/// Launches may share memory for rounded rows, so one that rounds needs it.
+void FunctionLayout::findUnused() {
+  unused.assign(function->buffers.size(), false);
+  for (bool rounds : {false, true})
+    for (size_t i = 0; i < launches.size(); ++i)
+      if (bool(launches[i].rounding) == rounds)
+        for (const LaunchArgument &argument : function->launches[i].rounded)
+          unused[argument.index] = !rounds;
+}
+
 Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Function &function,
                                                 const DeviceCode &code) {
   FunctionLayout layout(function);
@@ -117,13 +127,16 @@ Expected<FunctionLayout> FunctionLayout::create(const Program &program, const Fu
     entry.kernel = static_cast<int>(kernel - program.kernels.begin());
     entry.code = form;
     entry.fewRows = code.fewRowsOf(*kernel);
-    for (const LaunchArgument &argument : launch.arguments)
-      entry.offsets.push_back(layout.formulas.add(argument.offset));
+    entry.rounding = code.roundingOf(*kernel);
+    for (const std::vector<LaunchArgument> *list : {&launch.arguments, &launch.rounded})
+      for (const LaunchArgument &argument : *list)
+        entry.offsets.push_back(layout.formulas.add(argument.offset));
     for (const SizeExpr &scalar : launch.scalars)
       entry.scalars.push_back(layout.formulas.add(scalar));
     entry.flops = layout.formulas.add(launch.flops);
     entry.bytes = layout.formulas.add(launch.bytes);
   }
+  layout.findUnused();
   return layout;
 }
 
@@ -149,7 +162,7 @@ Status Plan::measure(const FunctionLayout &layout, bool share) {
   bool moved = bytes.size() != buffers.size() || shared != share;
   bytes.resize(buffers.size());
   for (size_t i = 0; i < buffers.size(); ++i) {
-    int64_t elements = value(layout.elements[i]);
+    int64_t elements = layout.unused[i] ? 0 : value(layout.elements[i]);
     if (elements < 0 || elements > int64_t{1} << 50)
       return inputError(layout.function->name + ": buffer " + buffers[i].name +
                         ": expected 0 to 2^50 elements, found " + std::to_string(elements));
@@ -176,6 +189,7 @@ Status Plan::resolve(const FunctionLayout &layout, const Program &program,
   calls.resize(count);
   addresses.resize(count);
   scalars.resize(count);
+  rounded.assign(bytes.size(), false);
   for (size_t i = 0; i < count; ++i)
     HEDDLE_TRY(resolveLaunch(layout, program, places, liveWeights, i));
   return {};
@@ -189,6 +203,37 @@ static int64_t extentOf(const GridAxis &axis, std::span<const int64_t> scalars) 
   return extent <= 0 ? 0 : (extent + axis.tile - 1) / axis.tile;
 }
 
+/// Address of an argument of a launch; memory for rounded rows follows the arguments.
+Expected<LaunchAddress> Plan::addressOf(const FunctionLayout &layout, const Program &program,
+                                        std::span<const int64_t> places,
+                                        std::optional<int64_t> liveWeights, size_t launch,
+                                        size_t i) {
+  const Launch &source = layout.function->launches[launch];
+  const size_t own = source.arguments.size();
+  const LaunchArgument &argument = i < own ? source.arguments[i] : source.rounded[i - own];
+  bool weight = argument.kind == LaunchArgument::Kind::Weight;
+  auto index = static_cast<size_t>(argument.index);
+  int64_t size = weight ? program.weights[index].elements * 4 : bytes[index],
+          offset = value(layout.launches[launch].offsets[i]) * 4;
+  if (offset < 0 || offset > size || offset % 16 != 0)
+    return inputError(layout.function->name + ": launch " + std::to_string(launch) + " of " +
+                      source.kernel + ": argument " + std::to_string(i) +
+                      ": expected an offset inside its " + std::to_string(size) + " bytes, found " +
+                      std::to_string(offset));
+  int64_t base = weight ? program.weights[index].offset + liveWeights.value_or(0) : places[index];
+  return LaunchAddress{weight && !liveWeights, base + offset, size - offset};
+}
+
+/// Lets the first launch that reads rounded rows round them.
+void Plan::addRounding(const FunctionLayout::LaunchLayout &form, const Launch &source,
+                       LaunchCall &call) {
+  const int buffer = source.rounded.front().index;
+  call.rounds = !rounded[buffer];
+  rounded[buffer] = true;
+  for (size_t axis = 0; axis < 3; ++axis)
+    call.roundingGrid[axis] = extentOf(form.rounding->grid[axis], call.scalars);
+}
+
 Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program,
                            std::span<const int64_t> places, std::optional<int64_t> liveWeights,
                            size_t launch) {
@@ -196,29 +241,23 @@ Status Plan::resolveLaunch(const FunctionLayout &layout, const Program &program,
   const Launch &source = layout.function->launches[launch];
   addresses[launch].clear();
   scalars[launch].clear();
-  for (size_t i = 0; i < source.arguments.size(); ++i) {
-    const LaunchArgument &argument = source.arguments[i];
-    bool weight = argument.kind == LaunchArgument::Kind::Weight;
-    auto index = static_cast<size_t>(argument.index);
-    int64_t size = weight ? program.weights[index].elements * 4 : bytes[index],
-            offset = value(form.offsets[i]) * 4;
-    if (offset < 0 || offset > size || offset % 16 != 0)
-      return inputError(layout.function->name + ": launch " + std::to_string(launch) + " of " +
-                        source.kernel + ": argument " + std::to_string(i) +
-                        ": expected an offset inside its " + std::to_string(size) +
-                        " bytes, found " + std::to_string(offset));
-    int64_t base = weight ? program.weights[index].offset + liveWeights.value_or(0) : places[index];
-    addresses[launch].push_back({weight && !liveWeights, base + offset, size - offset});
-  }
   for (int scalar : form.scalars)
     scalars[launch].push_back(value(scalar));
+  const bool fewRows = form.fewRows.serves(scalars[launch]),
+             readsRounded = form.rounding && !fewRows;
+  const size_t count = source.arguments.size() + (readsRounded ? source.rounded.size() : 0);
+  for (size_t i = 0; i < count; ++i)
+    addresses[launch].push_back(
+        HEDDLE_TRY(addressOf(layout, program, places, liveWeights, launch, i)));
   LaunchCall &call = calls[launch];
   call = {form.kernel, addresses[launch], scalars[launch], {1, 1, 1}};
   call.work = value(form.flops) + value(form.bytes);
-  call.fewRows = form.fewRows.serves(scalars[launch]);
+  call.fewRows = fewRows;
   const KernelCode &code = call.fewRows ? *form.fewRows.code : *form.code;
   for (size_t axis = 0; axis < 3; ++axis)
     call.grid[axis] = extentOf(code.grid[axis], scalars[launch]);
+  if (readsRounded)
+    addRounding(form, source, call);
   return {};
 }
 

@@ -22,7 +22,8 @@ struct FunctionLayout {
     int kernel = 0;
     const KernelCode *code = nullptr;
     FewRows fewRows;
-    std::vector<int> offsets, scalars;
+    const RoundingCode *rounding = nullptr;
+    std::vector<int> offsets, scalars; ///< offsets of arguments, then of rounded rows
     int flops = -1, bytes = -1;
   };
   struct PortLayout {
@@ -42,6 +43,8 @@ struct FunctionLayout {
   Formulas formulas;
   std::vector<int> elements;       ///< by buffer
   std::vector<std::string> blocks; ///< by buffer: name of its block if the session keeps it
+  /// By buffer: whether it is only memory for rounded rows that no launch rounds on this device.
+  std::vector<bool> unused;
   std::vector<LaunchLayout> launches;
   std::vector<PortLayout> inputs, outputs;
   std::vector<std::pair<int, int>> checks;
@@ -59,6 +62,7 @@ struct FunctionLayout {
 private:
   /// Sets parents, rowDim and movesRows.
   void findReorder();
+  void findUnused();
 };
 
 /// Prefixes of the names of blocks in a session's memory.
@@ -96,6 +100,11 @@ private:
   Status resolveLaunch(const FunctionLayout &layout, const Program &program,
                        std::span<const int64_t> places, std::optional<int64_t> liveWeights,
                        size_t launch);
+  Expected<LaunchAddress> addressOf(const FunctionLayout &layout, const Program &program,
+                                    std::span<const int64_t> places,
+                                    std::optional<int64_t> liveWeights, size_t launch, size_t i);
+  void addRounding(const FunctionLayout::LaunchLayout &form, const Launch &source,
+                   LaunchCall &call);
 
   std::vector<int64_t> key, values, bytes;
   bool valid = false; ///< a failed update leaves a plan that matches nothing
@@ -104,6 +113,7 @@ private:
   std::vector<LaunchCall> calls;
   std::vector<std::vector<LaunchAddress>> addresses;
   std::vector<std::vector<int64_t>> scalars;
+  std::vector<bool> rounded; ///< by buffer: whether a resolved launch has rounded rows into it
 };
 
 } // namespace heddle

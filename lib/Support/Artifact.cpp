@@ -38,8 +38,11 @@ std::string_view asText(std::span<const std::byte> bytes) {
 std::set<std::string> vulkanMembers(const Program &program) {
   std::set<std::string> names;
   for (const Kernel &kernel : program.kernels)
-    for (const VulkanVariant &variant : kernel.vulkan)
+    for (const VulkanVariant &variant : kernel.vulkan) {
       names.insert(variant.member);
+      if (variant.rounding)
+        names.insert(variant.rounding->member);
+    }
   return names;
 }
 

@@ -177,6 +177,13 @@ Status checkVulkan(const std::string &place, const Kernel &kernel) {
       return expected(place, "a window of an argument along an axis of the grid",
                       std::to_string(variant.windowed) + " along " +
                           std::to_string(variant.windowAxis));
+    if (const auto &rounding = variant.rounding) {
+      HEDDLE_TRY(checkGrid(place, *rounding, kernel.scalars.size()));
+      if (rounding->member.empty())
+        return expected(place, "the name of a SPIR-V member of its rounding", "none");
+      if (rounding->argument < 0 || rounding->argument >= std::ssize(kernel.arguments))
+        return expected(place, "one of its arguments as rows that are rounded", rounding->argument);
+    }
     if (variant.rows < -1 || variant.rows >= std::ssize(kernel.scalars))
       return expected(place, "one of its scalars as rows", variant.rows);
     // Of two variants with equal requirements, the first would never run.
@@ -368,8 +375,22 @@ private:
     for (size_t i = 0; i < launch.arguments.size(); ++i)
       HEDDLE_TRY(
           checkArgument(here + at("argument", i), launch.arguments[i], kernel->arguments[i]));
+    HEDDLE_TRY(checkRounded(here, launch, *kernel));
     for (const auto &sizes : {launch.scalars, {launch.flops, launch.bytes}})
       HEDDLE_TRY(checkAllNamed(here, sizes));
+    return {};
+  }
+
+  /// Variants with a rounding need memory for rounded rows and for their scales.
+  Status checkRounded(const std::string &here, const Launch &launch, const Kernel &kernel) {
+    const bool rounds =
+        std::ranges::any_of(kernel.vulkan, [](const VulkanVariant &v) { return bool(v.rounding); });
+    const size_t count = rounds ? 2 : 0;
+    if (launch.rounded.size() != count)
+      return expected(here, std::to_string(count) + " arguments for rounded rows",
+                      static_cast<int64_t>(launch.rounded.size()));
+    for (const LaunchArgument &argument : launch.rounded)
+      HEDDLE_TRY(checkArgument(here + "rounded: ", argument, KernelArgument{}));
     return {};
   }
 

@@ -131,16 +131,36 @@ Value KernelBuilder::scalar(Value argument) {
   return t.i32(sizeValue(known.layout.getScalar()));
 }
 
+/// Adds the views of rounded rows. They have the dimensions of the product's rows.
+void KernelBuilder::addRounded(SmallVectorImpl<Type> &viewTypes) {
+  auto linear = *def.getBody().front().getOps<transformer::LinearOp>().begin();
+  kernel::ViewType rows = viewTypeOf(linear.getInput());
+  SmallVector<kernel::ViewDim> dims(rows.getDims());
+  viewTypes.push_back(kernel::ViewType::get(t.b.getContext(), dims, t.b.getF16Type(), 0, 0));
+  dims.back() = kernel::ViewDim(1);
+  viewTypes.push_back(kernel::ViewType::get(t.b.getContext(), dims, t.b.getF32Type(), 0, 0));
+}
+
 kernel::FuncOp KernelBuilder::createFunc(ArrayRef<Size> gridSizes, ArrayRef<int64_t> gridTiles) {
   SmallVector<Type> viewTypes(types.begin(), types.end());
   SmallVector<StringRef> scalars;
   for (auto name : def.getScalarsAttr().getAsRange<StringAttr>())
     scalars.push_back(name.getValue());
-  std::string name = (def.getSymName() + (fewRows.isStatic() ? "" : "_few")).str();
+  SmallVector<Attribute> storages(storage);
+  if (rounds || plan.getRounded()) {
+    addRounded(viewTypes);
+    storages.resize(viewTypes.size(),
+                    kernel::StorageAttr::get(t.b.getContext(), kernel::Storage::Memory));
+  }
+  std::string name = (def.getSymName() + (rounds               ? "_rounded"
+                                          : fewRows.isStatic() ? ""
+                                                               : "_few"))
+                         .str();
   func = kernel::FuncOp::create(t.b, t.loc, name, viewTypes, scalars, gridSizes, gridTiles);
   if (!fewRows.isStatic())
     func.setFewRowsAttr(fewRows.name);
-  func.setStorageAttr(t.b.getArrayAttr(storage));
+  func.setRounds(rounds);
+  func.setStorageAttr(t.b.getArrayAttr(storages));
   t.b.setInsertionPointToStart(&func.getBody().front());
   return func;
 }

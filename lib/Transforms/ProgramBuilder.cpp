@@ -74,6 +74,27 @@ static VulkanVariant variantOf(kernel::FuncOp func, KernelCode code, const Vulka
   return variant;
 }
 
+/// Adds the kernel that rounds the rows of a variant's product.
+static RoundingCode roundingOf(kernel::FuncOp func, KernelCode code, const VulkanLevel &level) {
+  RoundingCode rounding{std::move(code)};
+  rounding.member = ArtifactWriter::vulkanMember(func.getSymName(), level.name());
+  kernel::PlanAttr plan = func.getPlanAttr();
+  rounding.workgroup[0] = static_cast<int32_t>(plan.getDown() * plan.getAcross());
+  func.walk([&](kernel::LoadOp load) {
+    Value view = load.getView();
+    while (auto slice = view.getDefiningOp<kernel::SliceOp>())
+      view = slice.getView();
+    rounding.argument = static_cast<int>(cast<BlockArgument>(view).getArgNumber());
+  });
+  return rounding;
+}
+
+/// The last variant for any number of rows, whose rows are rounded.
+static VulkanVariant &roundingVariant(Kernel &kernel) {
+  return *std::find_if(kernel.vulkan.rbegin(), kernel.vulkan.rend(),
+                       [](const VulkanVariant &variant) { return !variant.isForFew(); });
+}
+
 /// Type of the kernel's product operands; all other values are f32.
 static DType productsOf(const DefinitionViews &views) {
   kernel::DefOp def = views.def;
@@ -109,11 +130,14 @@ namespace {
 /// Converts functions. Weights are numbered across the whole program.
 class ProgramBuilder {
 public:
-  explicit ProgramBuilder(ModuleOp module);
+  /// `rounded` names the kernels with a variant that has a rounding.
+  ProgramBuilder(ModuleOp module, llvm::StringSet<> rounded);
   void addFunction(kernel::ProgramOp op);
   Program program;
 
 private:
+  bool isRounded(kernel::LaunchOp op) const;
+  bool isUsed(kernel::BufferOp op) const;
   LaunchArgument addBuffer(Function &f, const Buffer &buffer);
   int numberOf(kernel::PackAttr attribute);
   LaunchArgument addGradient(Function &f, kernel::GradientOp op);
@@ -121,6 +145,7 @@ private:
   Launch launch(kernel::LaunchOp op);
   Port port(kernel::PortAttr info, Value buffer);
 
+  llvm::StringSet<> rounded;
   DenseMap<Attribute, int> weightIndex;
   /// Offsets of the accumulators of gradients, in bytes. They follow the weights.
   DenseMap<std::pair<Attribute, uint64_t>, int64_t> accumulators;
@@ -128,6 +153,20 @@ private:
   DenseMap<Value, LaunchArgument> handles;
 };
 } // namespace
+
+/// Whether some variant of a launch's kernel takes memory for rounded rows.
+bool ProgramBuilder::isRounded(kernel::LaunchOp op) const {
+  return op.getRounded() && rounded.contains(op.getKernel());
+}
+
+/// Whether a buffer is not only memory for rounded rows that no variant takes.
+bool ProgramBuilder::isUsed(kernel::BufferOp op) const {
+  return op->use_empty() || llvm::any_of(op->getUses(), [&](OpOperand &use) {
+           auto launch = dyn_cast<kernel::LaunchOp>(use.getOwner());
+           return !launch || isRounded(launch) ||
+                  use.getOperandNumber() < launch.getOwnArguments().size();
+         });
+}
 
 LaunchArgument ProgramBuilder::addBuffer(Function &f, const Buffer &buffer) {
   const bool isTwin = buffer.kind == Buffer::Kind::Twin;
@@ -148,7 +187,8 @@ LaunchArgument ProgramBuilder::addBuffer(Function &f, const Buffer &buffer) {
 /// Numbers all weights before any function is built: accumulators of gradients follow the last
 /// weight. In programs that train, matrices precede vectors, so that each of both is one range.
 /// Frozen matrices are with vectors, which do not decay.
-ProgramBuilder::ProgramBuilder(ModuleOp module) {
+ProgramBuilder::ProgramBuilder(ModuleOp module, llvm::StringSet<> rounded)
+    : rounded(std::move(rounded)) {
   Builder names(module.getContext());
   auto frozen = module->getAttrOfType<ArrayAttr>(transformer::frozenWeights);
   bool trains = false;
@@ -217,9 +257,14 @@ Launch ProgramBuilder::launch(kernel::LaunchOp op) {
                 sized(op.getBytes().getValue())};
   for (const SizeExpr &scalar : op.getScalars().getValue())
     launch.scalars.push_back(sized(scalar));
+  const size_t own = op.getOwnArguments().size();
   for (auto [value, offset] : llvm::zip(op.getArguments(), op.getOffsets().getValue())) {
-    launch.arguments.push_back(handles.lookup(value));
-    launch.arguments.back().offset = launch.arguments.back().offset + sized(offset);
+    std::vector<LaunchArgument> &list =
+        launch.arguments.size() < own ? launch.arguments : launch.rounded;
+    if (launch.arguments.size() == own && !isRounded(op))
+      break;
+    list.push_back(handles.lookup(value));
+    list.back().offset = list.back().offset + sized(offset);
   }
   return launch;
 }
@@ -230,7 +275,8 @@ void ProgramBuilder::addFunction(kernel::ProgramOp op) {
   for (Operation &inner : op.getBody().front())
     llvm::TypeSwitch<Operation *>(&inner)
         .Case([&](kernel::BufferOp buffer) {
-          handles[buffer] = addBuffer(f, buffer.getInfo().getValue());
+          if (isUsed(buffer))
+            handles[buffer] = addBuffer(f, buffer.getInfo().getValue());
         })
         .Case([&](kernel::WeightOp weight) {
           handles[weight] = {LaunchArgument::Kind::Weight, numberOf(weight.getInfo()), 0};
@@ -248,20 +294,27 @@ void ProgramBuilder::addFunction(kernel::ProgramOp op) {
 }
 
 Expected<Program> heddle::buildProgram(ModuleOp outlined, ArrayRef<TiledModule> tiled) {
-  ProgramBuilder builder(outlined);
+  llvm::StringSet<> rounded;
+  for (auto [module, gpu] : tiled)
+    for (auto func : ModuleOp(module).getOps<kernel::FuncOp>())
+      if (kernel::PlanAttr plan = func.getPlanAttr(); plan && plan.getRounded())
+        rounded.insert(func.getSymName());
+  ProgramBuilder builder(outlined, std::move(rounded));
   std::vector<Kernel> &kernels = builder.program.kernels;
   for (auto function : outlined.getOps<kernel::ProgramOp>())
     builder.addFunction(function);
   for (auto def : outlined.getOps<kernel::DefOp>())
     kernels.push_back(kernelOf(def));
-  // The kernels of a tiled module are in the order of their definitions, each followed by its form
-  // for few rows.
+  // The kernels of a tiled module are in the order of their definitions, each followed by its other
+  // forms.
   for (auto [module, gpu] : tiled) {
     auto kernel = kernels.begin();
     for (auto func : ModuleOp(module).getOps<kernel::FuncOp>()) {
-      Kernel &made = func.getFewRows() ? *std::prev(kernel) : *kernel++;
+      Kernel &made = func.getFewRows() || func.getRounds() ? *std::prev(kernel) : *kernel++;
       KernelCode code = HEDDLE_TRY(codeOf(func));
-      if (gpu)
+      if (func.getRounds())
+        roundingVariant(made).rounding = roundingOf(func, std::move(code), *gpu);
+      else if (gpu)
         made.vulkan.push_back(variantOf(func, std::move(code), *gpu));
       else
         made.cpu = std::move(code);

@@ -93,6 +93,10 @@ private:
   /// The place that a result of a group takes over from an operand; null if it has its own.
   const PlannedTensor *replacedPlace(kernel::GroupOp group, mlir::Value yielded) const;
   mlir::FailureOr<PlannedTensor> resultPlace(kernel::GroupOp group, unsigned index, int launch);
+  /// Memory for the rounded rows of a group's product and for their scales, in a buffer that groups
+  /// with the same rows share; empty if no plan of the group may be rounded.
+  llvm::SmallVector<std::pair<mlir::Value, SizeExpr>> roundedPlaces(kernel::GroupOp group,
+                                                                    int launch);
   PlannedTensor tablePlace(transformer::TransformerOpInterface op, kernel::GroupOp group);
   PlannedTensor statePlaceOf(mlir::Operation *store);
   transformer::StateOp stateNamed(llvm::StringRef symbol) {
@@ -115,7 +119,8 @@ private:
   llvm::DenseMap<kernel::BufferOp, int> lastReaders; ///< last launch that reads each temporary
   llvm::DenseMap<mlir::Attribute, mlir::Value> weights;
   llvm::StringMap<mlir::Value> states, tables, twins;
-  llvm::SmallVector<ShapeEquality> limitChecks; ///< limits of arguments that several ops read
+  llvm::DenseMap<mlir::Value, mlir::Value> roundings; ///< buffers of rounded rows, by the rows
+  llvm::SmallVector<ShapeEquality> limitChecks;       ///< limits of arguments that several ops read
 };
 
 } // namespace heddle

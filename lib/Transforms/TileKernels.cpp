@@ -3,8 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0 WITH LLVM-exception
 //
 // Pass `tile-kernels`: the root op of a definition writes its body by the definition's plan, and
-// the kernel replaces the definition. A second plan creates a second form of the kernel, for
-// launches with few rows.
+// the kernel replaces the definition. Further plans create further forms of the kernel: for launches
+// with few rows, and for rounding the rows that the kernel multiplies.
 
 #include "Tiling.h"
 
@@ -38,21 +38,22 @@ struct TileKernels : heddle::impl::TileKernelsBase<TileKernels> {
     ArrayAttr plans = def.getPlansAttr();
     if (!plans)
       return def.emitOpError("expected plans, found none; run plan-kernels first");
-    if (failed(write(def, cast<kernel::PlanAttr>(plans[0]), /*fewRows=*/{})))
-      return failure();
-    if (plans.size() > 1 &&
-        failed(write(def, cast<kernel::PlanAttr>(plans[1]), rowsOfLinear(DefinitionViews(def)))))
-      return failure();
+    for (auto [number, plan] : llvm::enumerate(plans.getAsRange<kernel::PlanAttr>()))
+      if (failed(write(def, plan, /*isFirst=*/number == 0)))
+        return failure();
     def.erase();
     return success();
   }
 
-  /// Writes a kernel, or its form for few rows if `fewRows` names their number.
-  static LogicalResult write(kernel::DefOp def, kernel::PlanAttr plan, kernel::Size fewRows) {
+  /// Writes a kernel, or another form of it: one with a product serves few rows, one without a product
+  /// rounds rows.
+  static LogicalResult write(kernel::DefOp def, kernel::PlanAttr plan, bool isFirst) {
     OpBuilder builder(def);
     KernelBuilder frame(def, plan, builder);
-    frame.fewRows = fewRows;
-    if (failed(write(frame, *def.getRoot())))
+    frame.rounds = !isFirst && !kernel::stages(plan.getMapping());
+    if (!isFirst && !frame.rounds)
+      frame.fewRows = rowsOfLinear(frame);
+    if (failed(frame.rounds ? tileRounding(frame) : write(frame, *def.getRoot())))
       return failure();
     frame.func.setPlanAttr(plan);
     return success();

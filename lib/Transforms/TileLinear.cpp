@@ -262,8 +262,14 @@ static Value tileProduct(ValueTiles &tiles, LinearOp linear) {
     return kernel::ContractGroupsOp::create(t.b, t.loc, type, input, tiles.i, weight, column,
                                             scales);
   }
-  auto sums = kernel::ContractOp::create(t.b, t.loc, type, tiles.matrix(linear.getInput()), tiles.i,
-                                         weight, column);
+  const bool isRounded = tiles.f.plan.getRounded();
+  auto rowsAndScales = [&](Value view) { return tiles.f.slice(view, tiles.points); };
+  Value input = isRounded ? rowsAndScales(tiles.f.roundedRows()) : tiles.matrix(linear.getInput());
+  auto sums = kernel::ContractOp::create(t.b, t.loc, type, input, tiles.i, weight, column);
+  if (isRounded)
+    return t.mul(sums,
+                 LoadOp::create(t.b, t.loc, t.type(rows, 1), rowsAndScales(tiles.f.roundedScales()),
+                                ValueRange{tiles.i, t.index(0)}, UnitAttr()));
   if (format.scales == 0)
     return sums;
   auto ofRow = [&]() -> Value {

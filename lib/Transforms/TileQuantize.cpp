@@ -19,6 +19,9 @@
 // infinities and NaN in arithmetic: magnitudes are compared as integers, and a magnitude of 2^127
 // or more counts as 2^127.
 //
+// Matrix units multiply rows of f32 that are rounded to f16 in the same way, except that each scale is
+// a power of two.
+//
 // For f16, rows below a limit count as zeros. The limit is chosen so that f32 denormals, which not
 // all devices keep, round to zero in the rows above it. Powers of two are built from their bits.
 
@@ -243,6 +246,59 @@ LogicalResult heddle::tileQuantize(KernelBuilder &f) {
     quantizeGroups(f, op, walk, yield->getOperands());
   else
     quantizeRows(f, op, walk, rows, yield->getOperands());
+  return success();
+}
+
+//===- Rows that matrix units multiply ------------------------------------===//
+
+/// Bounds of the scale of a rounded row, as bits, within which the inverse is a normal number too.
+/// Rows of smaller numbers need less precision. Rows with infinities or NaN have no finite sums
+/// anyway. The bits of an inverse are inverseBits minus the bits of its power of two.
+/// GpuMatrixStaging.cpp has the same arithmetic, for forms that round their rows themselves.
+static constexpr int32_t leastScaleBits = 0x0d000000, mostScaleBits = 0x7e800000,
+                         inverseBits = 0x7f000000;
+
+/// Rounds rows to f16, each multiplied by the power of two that brings its largest magnitude to
+/// between 1 and 2.
+LogicalResult heddle::tileRounding(KernelBuilder &f) {
+  TileBuilder &t = f.t;
+  auto linear = *f.def.getBody().front().getOps<LinearOp>().begin();
+  const unsigned input = f.viewOf(linear.getInput());
+  kernel::ViewType in = f.viewType(input);
+  const int64_t rows = f.plan.getRows(), leading = in.getRank() - 2;
+  SmallVector<kernel::Size> grid;
+  for (int64_t axis = 0; axis <= leading; ++axis)
+    grid.push_back(in.getDim(axis).extent);
+  SmallVector<int64_t> tiles(leading, 1);
+  tiles.push_back(rows);
+  f.createFunc(grid, tiles);
+  SmallVector<Value> points;
+  for (int64_t axis = 0; axis < leading; ++axis)
+    points.push_back(f.func.getGridIndex(axis));
+  Value i = f.func.getGridIndex(leading), left = t.sub(f.sizeValue(grid.back()), i);
+  RowWalk walk(t, f.slice(f.view(input), points), i, t.type(rows, f.plan.getColumns()[0]),
+               in.getDims().back().extent.value);
+  Value bits = bitcast(t, largestOf(t, walk, rows), t.b.getI32Type());
+  bits = t.max(bits, t.constantI(leastScaleBits, bits));
+  bits = arith::AndIOp::create(t.b, t.loc, bits, t.constantI(exponentBits, bits));
+  bits = t.min(bits, t.constantI(mostScaleBits, bits));
+  Value factors = bitcast(t, t.sub(t.constantI(inverseBits, bits), bits), t.b.getF32Type());
+  auto store = [&](Value tile, Value view, Value c) {
+    SmallVector<Value> indices(points);
+    indices.append({i, c});
+    kernel::StoreOp::create(t.b, t.loc, tile, view, indices, left);
+  };
+  store(bitcast(t, bits, t.b.getF32Type()), f.roundedScales(), t.index(0));
+  auto storeRows = [&](Value, Value c) {
+    Value x = walk.load(c);
+    x = walk.inside(c, x, t.constant(0, x));
+    store(t.narrow(t.mul(x, factors), t.b.getF16Type()), f.roundedRows(), c);
+    return Value();
+  };
+  if (walk.isOneStep())
+    storeRows(Value(), t.index(0));
+  else
+    walk.overColumns(Value(), storeRows);
   return success();
 }
 

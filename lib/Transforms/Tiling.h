@@ -109,6 +109,7 @@ struct KernelBuilder : DefinitionViews {
   kernel::PlanAttr plan;
   TileBuilder t;
   kernel::Size fewRows; ///< row count of a form for few rows; 0: the kernel serves any number
+  bool rounds = false;  ///< the form rounds the rows of the definition's product
 
   /// Returns the view of the table that an op of the definition reads.
   mlir::Value tableOf(transformer::TransformerOpInterface op);
@@ -134,6 +135,10 @@ struct KernelBuilder : DefinitionViews {
   kernel::FuncOp createFunc(llvm::ArrayRef<kernel::Size> gridSizes,
                             llvm::ArrayRef<int64_t> gridTiles);
   mlir::Value view(unsigned index) { return func.getView(index); }
+  /// Views of rounded rows and of their scales, which follow the other views if the form rounds rows or
+  /// its plan is rounded.
+  mlir::Value roundedRows() { return func.getView(numViews()); }
+  mlir::Value roundedScales() { return func.getView(numViews() + 1); }
   /// Returns a view of the matrix (last two dimensions) or vector at leading points.
   mlir::Value slice(mlir::Value view, mlir::ValueRange points);
   /// Returns an extent as an index value.
@@ -142,6 +147,7 @@ struct KernelBuilder : DefinitionViews {
   kernel::FuncOp func;
 
 private:
+  void addRounded(llvm::SmallVectorImpl<mlir::Type> &viewTypes);
   mlir::Value wrapped(int64_t ring, mlir::Value row);
 };
 
@@ -228,6 +234,8 @@ mlir::LogicalResult tileUnfold(KernelBuilder &frame);
 mlir::LogicalResult tilePool(KernelBuilder &frame);
 mlir::LogicalResult tilePoolGradient(KernelBuilder &frame);
 mlir::LogicalResult tileQuantize(KernelBuilder &frame);
+/// Rounds the rows of a linear's product.
+mlir::LogicalResult tileRounding(KernelBuilder &frame);
 mlir::LogicalResult tileCacheQuantize(KernelBuilder &frame);
 mlir::LogicalResult tileSoftmax(KernelBuilder &frame);
 mlir::LogicalResult tileLoss(KernelBuilder &frame);

@@ -139,7 +139,10 @@ struct Launch {
   std::vector<LaunchArgument> arguments;
   std::vector<SizeExpr> scalars;
   SizeExpr flops, bytes; ///< cost, for inspect and bench
-  HEDDLE_FIELDS(5, kernel, arguments, scalars, flops, bytes)
+  /// Where variants with a rounding keep rounded rows, and the scales of these rows. They follow the
+  /// arguments. Empty: no variant of the kernel has one. Launches that read the same rows share them.
+  std::vector<LaunchArgument> rounded;
+  HEDDLE_FIELDS(5, kernel, arguments, scalars, flops, bytes, rounded)
 };
 
 /// Condition of a call: `left` equals `right`, or is at most `right`. If it fails, `message` is the
@@ -224,6 +227,15 @@ struct MatrixShape {
   HEDDLE_FIELDS(5, m, n, k, operands, sums)
 };
 
+/// Code that rounds rows before a variant multiplies them. It takes the scalars and arguments of the
+/// variant.
+struct RoundingCode : KernelCode {
+  std::string member; ///< name of the artifact's member with the SPIR-V module
+  std::array<int32_t, 3> workgroup = {1, 1, 1};
+  int argument = 0; ///< index of the argument that holds the rows
+  HEDDLE_FIELDS(4, grid, member, workgroup, argument)
+};
+
 /// Code of a kernel for one level of Vulkan devices, and its requirements beyond Vulkan 1.1. Shared
 /// memory and invocations are read from the SPIR-V itself.
 struct VulkanVariant : KernelCode {
@@ -244,8 +256,10 @@ struct VulkanVariant : KernelCode {
   int rows = -1;
   int64_t mostRows = 0;
   bool isForFew() const { return rows >= 0; }
+  /// A variant with a rounding takes Launch::rounded too. The rounding runs before it.
+  std::optional<RoundingCode> rounding;
   HEDDLE_FIELDS(3, grid, member, workgroup, level, features, subgroup, matrices, windowed,
-                windowAxis, rows, mostRows)
+                windowAxis, rows, mostRows, rounding)
 };
 
 /// Parameter of a kernel: its storage, and whether the kernel writes to it.

@@ -71,6 +71,8 @@ public:
   GpuEmitter(mlir::OpBuilder &builder, kernel::FuncOp func, const GpuTarget &target,
              GpuPlacement placement);
   ~GpuEmitter() override;
+  /// Whether the device's conversion rounds what is stored as f16.
+  bool convertsHalves() const { return kernel::FuncOp(func).getRounds(); }
   /// Emits the kernel's module before `func`.
   mlir::LogicalResult run();
 

@@ -120,6 +120,10 @@ Value GpuWords::unpackFour(Value first, Value second, Type element) {
 }
 
 std::pair<Value, Value> GpuWords::packFour(Value value, Type element) {
+  if (element.isF16() && e.convertsHalves()) {
+    const SmallVector<Value> pairs = roundToHalves(value);
+    return {pairs[0], pairs[1]};
+  }
   Value words = element.isF16() ? e.roundedHalves(value) : e.asWords(value);
   auto word = [&](int64_t first) -> Value {
     Value even = e.extract(words, first), odd = e.extract(words, first + 1);

@@ -75,7 +75,7 @@ static Error over(const Kernel &kernel, const std::string &what, int64_t limit, 
                     std::to_string(limit) + " " + what + ", found " + std::to_string(found));
 }
 
-static Status checkLimits(const Kernel &kernel, const VulkanVariant &variant,
+static Status checkLimits(const Kernel &kernel, const std::array<int32_t, 3> &workgroup,
                           std::span<const uint32_t> words, const PhysicalDevice &physical) {
   Expected<SpirvFacts> facts = readSpirvFacts(words);
   if (!facts)
@@ -86,9 +86,8 @@ static Status checkLimits(const Kernel &kernel, const VulkanVariant &variant,
   if (facts->invocations > limits.invocations)
     return over(kernel, "invocations a workgroup", limits.invocations, facts->invocations);
   for (size_t i = 0; i < 3; ++i)
-    if (int64_t limit = physical.allLimits().maxComputeWorkGroupSize[i];
-        variant.workgroup[i] > limit)
-      return over(kernel, "invocations along an axis", limit, variant.workgroup[i]);
+    if (int64_t limit = physical.allLimits().maxComputeWorkGroupSize[i]; workgroup[i] > limit)
+      return over(kernel, "invocations along an axis", limit, workgroup[i]);
   return {};
 }
 
@@ -118,10 +117,10 @@ static std::vector<const VulkanVariant *> inOrder(const Kernel &kernel, int leve
   return variants;
 }
 
-/// SPIR-V of a variant; empty if the artifact has none.
-static Expected<std::vector<uint32_t>> wordsOf(const VulkanVariant &variant,
+/// SPIR-V of a member; empty if the artifact has none.
+static Expected<std::vector<uint32_t>> wordsOf(const std::string &member,
                                                const Artifact &artifact) {
-  auto bytes = HEDDLE_TRY(artifact.vulkan(variant.member));
+  auto bytes = HEDDLE_TRY(artifact.vulkan(member));
   std::vector<uint32_t> words(bytes.size() / 4);
   std::ranges::copy(bytes, std::as_writable_bytes(std::span(words)).begin());
   return words;
@@ -143,11 +142,11 @@ Expected<KernelPipelines::Chosen> KernelPipelines::choose(const Kernel &kernel,
                 std::to_string(variant->level) + ")";
       continue;
     }
-    Chosen found{variant, HEDDLE_TRY(wordsOf(*variant, artifact))};
+    Chosen found{variant, HEDDLE_TRY(wordsOf(variant->member, artifact))};
     if (found.words.empty())
       return inputError(artifact.name() + ": expected SPIR-V in " + variant->member +
                         ", found none");
-    beyond = checkLimits(kernel, *variant, found.words, physical);
+    beyond = checkLimits(kernel, variant->workgroup, found.words, physical);
     if (beyond)
       return found;
   }
@@ -173,11 +172,26 @@ Expected<KernelPipelines::Chosen> KernelPipelines::chooseFew(const Kernel &kerne
     if (refusals.count(variant) || variant->level > device.level() ||
         !giveSameBits(variant->level, level) || !physical.capabilities().lacks(*variant).empty())
       continue;
-    Chosen found{variant, HEDDLE_TRY(wordsOf(*variant, artifact))};
-    if (!found.words.empty() && checkLimits(kernel, *variant, found.words, physical))
+    Chosen found{variant, HEDDLE_TRY(wordsOf(variant->member, artifact))};
+    if (!found.words.empty() && checkLimits(kernel, variant->workgroup, found.words, physical))
       return found;
   }
   return Chosen();
+}
+
+/// The rounding of a variant; none if it has none.
+Expected<KernelPipelines::Chosen> KernelPipelines::chooseRounding(const Kernel &kernel,
+                                                                  const VulkanVariant &variant,
+                                                                  const Artifact &artifact) const {
+  if (!variant.rounding)
+    return Chosen();
+  Chosen found{&variant, HEDDLE_TRY(wordsOf(variant.rounding->member, artifact))};
+  found.rounds = true;
+  if (found.words.empty())
+    return inputError(artifact.name() + ": expected SPIR-V in " + variant.rounding->member +
+                      ", found none");
+  HEDDLE_TRY(checkLimits(kernel, variant.rounding->workgroup, found.words, device.physical()));
+  return found;
 }
 
 /// Compiles all pipelines. Chooses variants first, so that the cache's file is named by a hash of
@@ -186,12 +200,13 @@ Status KernelPipelines::compileAll(const Artifact &artifact, const PhaseObserver
   const std::vector<Kernel> &kernels = artifact.program().kernels;
   chosen.resize(kernels.size());
   few.resize(kernels.size());
+  rounding.resize(kernels.size());
   uint64_t hash = fnv1a(nullptr, 0);
   for (size_t i = 0; i < kernels.size(); ++i) {
     if (kernels[i].vulkan.empty())
       continue;
     HEDDLE_TRY(chooseForms(i, artifact));
-    for (const Chosen *one : {&chosen[i], &few[i]})
+    for (const Chosen *one : {&chosen[i], &few[i], &rounding[i]})
       hash = fnv1a(one->words.data(), one->words.size() * 4, hash);
   }
   auto cache = HEDDLE_TRY(PipelineCache::open(device, hash));
@@ -206,6 +221,7 @@ Status KernelPipelines::chooseForms(size_t kernel, const Artifact &artifact) {
   const Kernel &one = artifact.program().kernels[kernel];
   chosen[kernel] = HEDDLE_TRY(choose(one, artifact));
   few[kernel] = HEDDLE_TRY(chooseFew(one, chosen[kernel].variant->level, artifact));
+  rounding[kernel] = HEDDLE_TRY(chooseRounding(one, *chosen[kernel].variant, artifact));
   return {};
 }
 
@@ -215,13 +231,14 @@ static bool isRefusal(VkResult result) {
          result != VK_ERROR_OUT_OF_DEVICE_MEMORY && result != VK_ERROR_DEVICE_LOST;
 }
 
-/// Compiles both forms of a kernel. Drivers may refuse a variant although the device offers all that
+/// Compiles all forms of a kernel. Drivers may refuse a variant although the device offers all that
 /// it needs, such as a matrix shape that is listed and not implemented. The next variants are then
 /// chosen.
 Status KernelPipelines::compileForms(size_t kernel, const Artifact &artifact, VkPipelineCache cache,
                                      PipelineProgress &progress) {
   const Kernel &one = artifact.program().kernels[kernel];
-  for (Chosen *form : {&chosen[kernel], &few[kernel]}) {
+  const auto forms = {&chosen[kernel], &few[kernel], &rounding[kernel]};
+  for (Chosen *form : forms) {
     if (!form->variant)
       continue;
     progress.begin();
@@ -234,7 +251,8 @@ Status KernelPipelines::compileForms(size_t kernel, const Artifact &artifact, Vk
       return failure;
     refusals.insert(form->variant);
     refusedNames.push_back(one.name + " of level " + std::to_string(form->variant->level));
-    destroy(chosen[kernel]);
+    for (Chosen *made : forms)
+      destroy(*made);
     if (!chooseForms(kernel, artifact)) // no variant is left
       return failure;
     return compileForms(kernel, artifact, cache, progress);
@@ -245,7 +263,8 @@ Status KernelPipelines::compileForms(size_t kernel, const Artifact &artifact, Vk
 size_t KernelPipelines::count() const {
   auto isThere = [](const Chosen &one) { return one.variant != nullptr; };
   return static_cast<size_t>(std::ranges::count_if(chosen, isThere) +
-                             std::ranges::count_if(few, isThere));
+                             std::ranges::count_if(few, isThere) +
+                             std::ranges::count_if(rounding, isThere));
 }
 
 Expected<VkResult> KernelPipelines::compile(const Kernel &kernel, VkPipelineCache cache,
@@ -272,7 +291,7 @@ Expected<VkResult> KernelPipelines::compile(const Kernel &kernel, VkPipelineCach
   if (made.variant->subgroup && device.physical().capabilities().subgroups().chosen) {
     size.requiredSubgroupSize = static_cast<uint32_t>(made.variant->subgroup);
     info.stage.pNext = &size;
-    if (made.variant->workgroup[0] % made.variant->subgroup == 0)
+    if (made.invocations() % made.variant->subgroup == 0)
       info.stage.flags = VK_PIPELINE_SHADER_STAGE_CREATE_REQUIRE_FULL_SUBGROUPS_BIT;
   }
   if (device.keepsStatistics())
@@ -291,7 +310,7 @@ void KernelPipelines::destroy(Chosen &made) {
 
 KernelPipelines::~KernelPipelines() {
   const VolkDeviceTable &vk = device.functions();
-  for (std::vector<Chosen> *all : {&chosen, &few})
+  for (std::vector<Chosen> *all : {&chosen, &few, &rounding})
     for (Chosen &made : *all)
       destroy(made);
   vk.vkDestroyPipelineLayout(device.handle(), pipelineLayout, nullptr);

@@ -5,7 +5,8 @@
 // Pipelines of an artifact's kernels. One layout serves all kernels. It has three storage buffers
 // (memory as vec4, weights, memory as i32) and an argument block at an offset that each launch
 // chooses. It uses the 128 bytes of push constants that every device has. Each kernel has one
-// pipeline, from the best of its variants that the device can run, and optionally one for few rows.
+// pipeline, from the best of its variants that the device can run, and optionally one for few rows and
+// one that rounds rows.
 #pragma once
 
 #include "LogicalDevice.h"
@@ -56,6 +57,8 @@ public:
   VkPipeline pipeline(int kernel, bool fewRows) const {
     return (fewRows ? few : chosen)[kernel].pipeline;
   }
+  /// The pipeline that rounds rows for the kernel; null if its variant has no rounding.
+  VkPipeline roundingPipeline(int kernel) const { return rounding[kernel].pipeline; }
   /// The chosen variant. Null for kernels without SPIR-V, and with `fewRows` for kernels without a
   /// form for few rows.
   const VulkanVariant *variant(size_t kernel, bool fewRows = false) const {
@@ -76,9 +79,15 @@ private:
     const VulkanVariant *variant = nullptr;
     std::vector<uint32_t> words = {}; ///< SPIR-V, kept until it is compiled
     VkPipeline pipeline = VK_NULL_HANDLE;
+    int32_t invocations() const {
+      return rounds ? variant->rounding->workgroup[0] : variant->workgroup[0];
+    }
+    bool rounds = false; ///< the code is the variant's rounding
   };
   Expected<Chosen> choose(const Kernel &kernel, const Artifact &artifact) const;
   Expected<Chosen> chooseFew(const Kernel &kernel, int level, const Artifact &artifact) const;
+  Expected<Chosen> chooseRounding(const Kernel &kernel, const VulkanVariant &variant,
+                                  const Artifact &artifact) const;
   Status chooseForms(size_t kernel, const Artifact &artifact);
   /// Compiles a variant. The result is the driver's answer to its pipeline.
   Expected<VkResult> compile(const Kernel &kernel, VkPipelineCache cache, Chosen &made);
@@ -89,7 +98,8 @@ private:
   const LogicalDevice &device;
   VkDescriptorSetLayout descriptors = VK_NULL_HANDLE;
   VkPipelineLayout pipelineLayout = VK_NULL_HANDLE;
-  std::vector<Chosen> chosen, few; ///< by kernel: for any number of rows, and for few
+  /// By kernel: for any number of rows, for few, and for rounding rows.
+  std::vector<Chosen> chosen, few, rounding;
   std::set<const VulkanVariant *> refusals;
   std::vector<std::string> refusedNames;
 };

@@ -45,6 +45,10 @@ public:
     const VulkanVariant *few = variantOf(kernel, /*fewRows=*/true);
     return few ? FewRows{few, few->rows, few->mostRows} : FewRows{};
   }
+  const RoundingCode *roundingOf(const Kernel &kernel) const override {
+    const VulkanVariant *variant = variantOf(kernel, /*fewRows=*/false);
+    return variant && variant->rounding ? &*variant->rounding : nullptr;
+  }
   std::string describe() const override {
     const std::string name = "vulkan " + device->physical().info().name;
     const std::vector<std::string> &refused = kernels->refused();
@@ -140,19 +144,22 @@ Expected<std::vector<VulkanPipeline>> listVulkanPipelines(const Artifact &artifa
   auto device = HEDDLE_TRY(openFor(artifact, number, level, true));
   auto kernels = HEDDLE_TRY(KernelPipelines::create(*device, artifact));
   std::vector<VulkanPipeline> all;
+  auto add = [&](size_t kernel, const char *form, std::string_view member, VkPipeline pipeline) {
+    VulkanPipeline &one =
+        all.emplace_back(artifact.program().kernels[kernel].name + form, variantName(member));
+    for (const PipelineStatistic &statistic :
+         statisticsOf(device->functions(), device->handle(), pipeline))
+      one.statistics.emplace_back(statistic.name, formatted("%.15g", statistic.value));
+  };
   for (size_t i = 0; i < artifact.program().kernels.size(); ++i) {
-    for (bool fewRows : {false, true}) {
-      const VulkanVariant *variant = kernels->variant(i, fewRows);
-      if (!variant)
-        continue;
-      VulkanPipeline &one =
-          all.emplace_back(artifact.program().kernels[i].name + (fewRows ? ", few rows" : ""),
-                           variantName(variant->member));
-      for (const PipelineStatistic &statistic :
-           statisticsOf(device->functions(), device->handle(),
-                        kernels->pipeline(static_cast<int>(i), fewRows)))
-        one.statistics.emplace_back(statistic.name, formatted("%.15g", statistic.value));
-    }
+    const VulkanVariant *variant = kernels->variant(i), *few = kernels->variant(i, true);
+    const auto kernel = static_cast<int>(i);
+    if (variant)
+      add(i, "", variant->member, kernels->pipeline(kernel, false));
+    if (few)
+      add(i, ", few rows", few->member, kernels->pipeline(kernel, true));
+    if (variant && variant->rounding)
+      add(i, ", rounding", variant->rounding->member, kernels->roundingPipeline(kernel));
   }
   return all;
 }

@@ -39,7 +39,6 @@ Expected<std::unique_ptr<Device>> VulkanDevice::create(const LogicalDevice &devi
       new VulkanDevice(device, kernels, weights, placement, program));
   created->recorder = HEDDLE_TRY(CommandRecorder::create(device));
   created->preparer = HEDDLE_TRY(CommandRecorder::create(device));
-  created->prepared.resize(program.kernels.size());
   created->blocks = HEDDLE_TRY(ArgumentBlocks::create(device));
   created->descriptors =
       std::make_unique<DescriptorCache>(device, kernels.setLayout(), created->blocks->handle());
@@ -265,7 +264,7 @@ void VulkanDevice::putBack(const LaunchCall &call) {
   const std::vector<KernelArgument> &arguments = program.kernels[call.kernel].arguments;
   for (size_t i = 0; i < call.arguments.size(); ++i)
     if (const LaunchAddress &argument = call.arguments[i];
-        arguments[i].written && argument.bytes > 0)
+        (i < arguments.size() ? arguments[i].written : call.rounds) && argument.bytes > 0)
       recorder->commands().copy(
           {copies->handle(), memory->handle(), offsets[i], argument.offset, argument.bytes});
 }
@@ -342,13 +341,12 @@ void VulkanDevice::dispatchAll(const GridPart &grid) {
 
 /// Some drivers, among them Mesa's on the processor, compile a pipeline at its first launch. A
 /// launch without workgroups triggers this.
-Status VulkanDevice::prepare(const LaunchCall &call, VkDescriptorSet set, uint32_t block) {
-  if (std::exchange(prepared[static_cast<size_t>(call.kernel)][call.fewRows ? 1 : 0], true))
+Status VulkanDevice::prepare(VkPipeline pipeline, VkDescriptorSet set, uint32_t block) {
+  if (!prepared.insert(pipeline).second)
     return {};
   progress.begin();
   preparer->begin();
-  preparer->commands().bind(
-      {kernels.pipeline(call.kernel, call.fewRows), kernels.layout(), set, block}, {});
+  preparer->commands().bind({pipeline, kernels.layout(), set, block}, {});
   preparer->commands().dispatch(kernels.layout(), push, {0, 0, 0});
   Status run = preparer->run();
   progress.end();
@@ -362,20 +360,45 @@ void VulkanDevice::placeAccesses(const LaunchCall &call, const Window &memoryWin
   accesses.clear();
   for (size_t i = 0; i < call.arguments.size(); ++i)
     if (const LaunchAddress &argument = call.arguments[i]; !argument.weight)
-      accesses.push_back({memoryWindow.buffer, offsets[i], argument.bytes, arguments[i].written});
+      accesses.push_back({memoryWindow.buffer, offsets[i], argument.bytes,
+                          i < arguments.size() && arguments[i].written});
+}
+
+Status VulkanDevice::bind(VkPipeline pipeline, VkDescriptorSet set) {
+  uint32_t block = 0;
+  if (takesArgumentBlock(push.size() - vulkanGridWords))
+    block = HEDDLE_TRY(moveToBlock());
+  HEDDLE_TRY(prepare(pipeline, set, block));
+  recorder->commands().bind({pipeline, kernels.layout(), set, block}, accesses);
+  return {};
+}
+
+/// The rounding reads no weights, so any window of them serves.
+Status VulkanDevice::roundRows(const LaunchCall &call, const Window &memoryWindow) {
+  if (!call.rounds)
+    return {};
+  const Window others = hasTwins || !weights
+                            ? memoryWindow
+                            : Window{weights->handle(), 0, std::min(range(), weights->size())};
+  auto set = HEDDLE_TRY(descriptors->find(memoryWindow, others));
+  HEDDLE_TRY(pushArguments(call, memoryWindow, others, nullptr));
+  const size_t own = program.kernels[call.kernel].arguments.size();
+  const auto rows = static_cast<size_t>(kernels.variant(call.kernel)->rounding->argument);
+  accesses.clear();
+  for (size_t i = 0; i < call.arguments.size(); ++i)
+    if (i == rows || i >= own)
+      accesses.push_back({memoryWindow.buffer, offsets[i], call.arguments[i].bytes, i >= own});
+  HEDDLE_TRY(bind(kernels.roundingPipeline(call.kernel), set));
+  dispatchAll({{0, 0, 0}, call.roundingGrid});
+  return {};
 }
 
 Status VulkanDevice::launchOn(const LaunchCall &call, const Window &memoryWindow,
                               const Window &weightWindow, const WeightPart *part) {
   auto set = HEDDLE_TRY(descriptors->find(memoryWindow, weightWindow));
   HEDDLE_TRY(pushArguments(call, memoryWindow, weightWindow, part));
-  uint32_t block = 0;
-  if (takesArgumentBlock(push.size() - vulkanGridWords))
-    block = HEDDLE_TRY(moveToBlock());
-  HEDDLE_TRY(prepare(call, set, block));
   placeAccesses(call, memoryWindow);
-  recorder->commands().bind(
-      {kernels.pipeline(call.kernel, call.fewRows), kernels.layout(), set, block}, accesses);
+  HEDDLE_TRY(bind(kernels.pipeline(call.kernel, call.fewRows), set));
   dispatchAll(gridOf(call, part));
   return {};
 }
@@ -383,6 +406,7 @@ Status VulkanDevice::launchOn(const LaunchCall &call, const Window &memoryWindow
 Status VulkanDevice::launch(const LaunchCall &call, std::span<const LaunchCall> /*then*/) {
   const WindowedWeight *windowed = placeArguments(call);
   const Window window = HEDDLE_TRY(memoryWindow(call));
+  HEDDLE_TRY(roundRows(call, window));
   if (!windowed) {
     // Live weights are in planned memory, where kernels read them by the binding of weights.
     std::optional<Window> all = hasTwins ? window : windowOf(call, true);

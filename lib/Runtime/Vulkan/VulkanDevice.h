@@ -13,6 +13,8 @@
 #include "KernelPipelines.h"
 #include "WeightPlacement.h"
 
+#include <set>
+
 namespace heddle::vulkan {
 
 /// Memory, command buffer, staging buffers and descriptor sets of one session.
@@ -83,8 +85,12 @@ private:
   /// Runs a launch on the rows of one window; without `part` on all weights.
   Status launchOn(const LaunchCall &call, const Window &memory, const Window &weights,
                   const WeightPart *part);
-  /// Lets the driver compile a kernel if it does so only at the first launch.
-  Status prepare(const LaunchCall &call, VkDescriptorSet set, uint32_t block);
+  /// Lets the driver compile a pipeline if it does so only at the first launch.
+  Status prepare(VkPipeline pipeline, VkDescriptorSet set, uint32_t block);
+  /// Rounds the rows that a launch reads, if no earlier launch has rounded them.
+  Status roundRows(const LaunchCall &call, const Window &memory);
+  /// Binds a pipeline with the pushed arguments, which move to a block if they are many.
+  Status bind(VkPipeline pipeline, VkDescriptorSet set);
   GridPart gridOf(const LaunchCall &call, const WeightPart *part) const;
   Status pushArguments(const LaunchCall &call, const Window &memory, const Window &weights,
                        const WeightPart *part);
@@ -101,7 +107,7 @@ private:
   const Program &program;
   const bool hasTwins; ///< weights of the session are in planned memory
   std::unique_ptr<CommandRecorder> recorder, preparer;
-  std::vector<std::array<bool, 2>> prepared; ///< by kernel: for any number of rows, and for few
+  std::set<VkPipeline> prepared;
   PipelineProgress progress;
   std::optional<ArgumentBlocks> blocks;
   std::unique_ptr<DescriptorCache> descriptors;

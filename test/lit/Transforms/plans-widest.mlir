@@ -10,11 +10,11 @@
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=2-16x16x16 dtype=f16})" | FileCheck %s --check-prefix=USUAL
 // RUN: env HEDDLE_PLAN_ROWS=matrix/widest=8,1,2 heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=2-16x16x16 dtype=f16})" | heddle-opt --convert-kernel-to-gpu=level=2-16x16x16 | FileCheck %s --check-prefix=CODE
 
-// WIDEST: @linear_relu({{.*}}plan = #kernel.plan<mapping = matrix, tile = [128, 256], threads = [16, 16], block = 8, ahead = 1, buffers = 2>
+// WIDEST: @linear_relu({{.*}}plan = #kernel.plan<mapping = matrix, tile = [128, 256], threads = [16, 16], block = 8, ahead = 1, buffers = 2, rounded = true>
 // WIDEST: @linear_relu_few({{.*}}plan = #kernel.plan<mapping = matrix_few_rows, tile = [16, 16], threads = [16, 16]
 // WIDEST: @linear({{.*}}plan = #kernel.plan<mapping = matrix, tile = [128, 64]
-// SMALL: @linear_relu({{.*}}plan = #kernel.plan<mapping = matrix, tile = [64, 128], threads = [8, 16], block = 16, ahead = 1>
-// USUAL: @linear_relu({{.*}}plan = #kernel.plan<mapping = matrix, tile = [128, 128], threads = [16, 16], block = 16, ahead = 1>
+// SMALL: @linear_relu({{.*}}plan = #kernel.plan<mapping = matrix, tile = [64, 128], threads = [8, 16], block = 16, ahead = 1, rounded = true>
+// USUAL: @linear_relu({{.*}}plan = #kernel.plan<mapping = matrix, tile = [128, 128], threads = [16, 16], block = 16, ahead = 1, rounded = true>
 
 // A block has 384 rows of three vec4s, in two buffers. A subgroup has 64 x 64 sums: for 16 features
 // it loads four matrices of each side and multiplies sixteen times. An iteration has two blocks.

@@ -55,6 +55,20 @@ func.func @columns(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.d
   return %y, %z : tensor<?x4096xf32>, tensor<?x2048xf32>
 }
 
+// A kernel rounds the rows of f16 before matrix units multiply them. The product is the product of
+// rows that are f16, with a scale for each. Few rows are rounded by the kernel that multiplies them.
+// TEAM-NOT: @linear_4_rounded
+// UNITS: @linear_4(%{{.*}}f32>, %{{.*}}f16, panel = 16>, %{{.*}}f32>, %[[ROWS:.*]]: !kernel.view<[d0, 4096], f16>, %[[SCALES:.*]]: !kernel.view<[d0, 1], f32>){{.*}}threads = [16, 16], block = 16, ahead = 1, rounded = true>
+// UNITS: kernel.contract %[[ROWS]]
+// UNITS: kernel.load %[[SCALES]]
+// UNITS: @linear_4_few({{.*}}mapping = matrix_few_rows
+// UNITS: @linear_4_rounded({{.*}}mapping = wide_rows, tile = [1, 4096], threads = [1, 256]>{{.*}}rounds
+func.func @halves(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.dims = ["M", 4096]}) -> tensor<?x4096xf32> {
+  %w = transformer.weight "half" : tensor<4096x4096xf16>
+  %y = transformer.linear %x, %w : (tensor<?x4096xf32>, tensor<4096x4096xf16>) -> tensor<?x4096xf32>
+  return %y : tensor<?x4096xf32>
+}
+
 // Matrix units compute the two products of a gated layer together. Tiles have half the width for
 // the same number of sums. Blocks hold the columns of both products and are as long as the blocks
 // of wide tiles.

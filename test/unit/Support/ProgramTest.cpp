@@ -152,6 +152,13 @@ TEST(Program, KernelsAndPackedWeightsAreChecked) {
   auto kernel = [](Json &j) -> Json & { return j["kernels"][0]; };
   auto variant = [](Json &j) -> Json & { return j["kernels"][1]["vulkan"][0]; };
   auto entry = [](Json &j) -> Json & { return j["pack"][0]; };
+  auto rounding = [](int rows, const char *member) {
+    return Json{{"grid", Json::parse(toJson(testProgram()))["kernels"][1]["vulkan"][0]["grid"]},
+                {"member", member},
+                {"workgroup", {64, 1, 1}},
+                {"argument", rows}};
+  };
+  const Json argument = {{"kind", "buffer"}, {"index", 0}, {"offset", "0"}};
   const std::pair<std::function<void(Json &)>, const char *> cases[] = {
       {[&](Json &j) { kernel(j)["arguments"][1]["written"] = true; },
        "weights that are only read, found one that is written"},
@@ -162,6 +169,12 @@ TEST(Program, KernelsAndPackedWeightsAreChecked) {
        "at least 1 and at most 1024, found 0"},
       {[&](Json &j) { variant(j)["workgroup"] = {1, 1, 1025}; }, "at most 1024, found 1025"},
       {[&](Json &j) { variant(j)["matrices"][0]["m"] = 2048; }, "rows and columns, found 2048"},
+      {[&](Json &j) { variant(j)["rounding"] = rounding(2, "r.spv"); },
+       "one of its arguments as rows that are rounded, found 2"},
+      {[&](Json &j) { variant(j)["rounding"] = rounding(0, ""); },
+       "the name of a SPIR-V member of its rounding, found none"},
+      {[&](Json &j) { j["functions"][0]["launches"][0]["rounded"] = {argument}; },
+       "0 arguments for rounded rows, found 1"},
       {[](Json &j) { j["weights"][0]["offset"] = -256; }, "a multiple of 256, found -256"},
       {[](Json &j) { j["weights"][0]["elements"] = -1; }, "found -1 elements at 0"},
       {[](Json &j) { j["weight_bytes"] = -1; }, "0 to 2^46 bytes of weights, found -1"},

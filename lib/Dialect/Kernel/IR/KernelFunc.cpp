@@ -91,13 +91,13 @@ static LogicalResult verifyLayout(DefOp def, LayoutAttr layout, StringRef what, 
   return success();
 }
 
-/// C3 of def: one or two plans with tiles.
+/// C3 of def: one to three plans with tiles.
 static LogicalResult verifyPlans(DefOp def) {
   ArrayAttr plans = def.getPlansAttr();
   if (!plans)
     return success();
-  if (plans.size() != 1 && plans.size() != 2)
-    return def.emitOpError() << "C3: expected one or two plans, found " << plans.size();
+  if (plans.empty() || plans.size() > 3)
+    return def.emitOpError() << "C3: expected one to three plans, found " << plans.size();
   for (PlanAttr plan : plans.getAsRange<PlanAttr>())
     if (!plan.getTile())
       return def.emitOpError() << "C3: expected a plan with a tile, found " << plan;

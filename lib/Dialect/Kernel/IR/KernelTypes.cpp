@@ -204,16 +204,16 @@ bool kernel::isOfAttention(Mapping mapping) {
 
 PlanAttr PlanAttr::get(MLIRContext *context, Mapping mapping, ArrayRef<int64_t> tile,
                        ArrayRef<int64_t> threads, int64_t block, int64_t ahead, int64_t heads,
-                       int64_t buffers) {
+                       int64_t buffers, bool rounded) {
   auto list = [&](ArrayRef<int64_t> numbers) {
     return numbers.empty() ? DenseI64ArrayAttr() : DenseI64ArrayAttr::get(context, numbers);
   };
-  return get(context, mapping, list(tile), heads, list(threads), block, ahead, buffers);
+  return get(context, mapping, list(tile), heads, list(threads), block, ahead, buffers, rounded);
 }
 
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Mapping mapping,
                                DenseI64ArrayAttr tile, int64_t heads, DenseI64ArrayAttr threads,
-                               int64_t block, int64_t ahead, int64_t buffers) {
+                               int64_t block, int64_t ahead, int64_t buffers, bool rounded) {
   const StringRef name = stringifyMapping(mapping);
   ArrayRef<int64_t> list = threads ? threads.asArrayRef() : ArrayRef<int64_t>();
   if (isOfCpu(mapping) ? !list.empty() : list.size() != 2 || list.front() < 1 || list.back() < 1)
@@ -230,6 +230,8 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Map
   if (stages(mapping) && ahead < 1)
     return emitError() << "C5: expected at least one block ahead of mapping " << name << ", found "
                        << ahead;
+  if (rounded && mapping != Mapping::Matrix)
+    return emitError() << "C6: expected rounded only with mapping matrix, found " << name;
   if (block < 0 || ahead < 0 || heads < 0)
     return emitError() << "expected block, ahead and heads not to be negative, found " << block
                        << ", " << ahead << " and " << heads;

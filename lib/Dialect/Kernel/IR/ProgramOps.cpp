@@ -44,6 +44,10 @@ LogicalResult LaunchOp::verify() {
   if (size_t offsets = getOffsets().getValue().size(); offsets != getArguments().size())
     return emitOpError() << "expected one offset an argument: " << getArguments().size()
                          << ", found " << offsets;
+  if (getRounded() && getArguments().size() < roundedArguments)
+    return emitOpError() << "expected " << roundedArguments
+                         << " arguments of a launch that is rounded, found "
+                         << getArguments().size();
   return success();
 }
 

@@ -19,11 +19,14 @@ struct KernelPlan {
   std::string reason;
 };
 
-/// The plans of a definition: for any number of rows, and for few rows.
+/// The plans of a definition: for any number of rows, for few rows, and for rounding rows.
 struct KernelPlans {
   KernelPlan kernel;
   /// Plan for launches with few rows; its attribute is null if the kernel has no variant for them.
   KernelPlan fewRows;
+  /// Plan of the kernel that rounds the rows of a product; its attribute is null unless the plan of the
+  /// product is `rounded`.
+  KernelPlan rounding;
 };
 
 /// Plans a definition with a root, scalars and layouts for a level of Vulkan devices, or for CPUs

@@ -13,7 +13,8 @@ namespace heddle {
 /// A plan of a kernel.
 struct PlannedKernel {
   std::string kernel;
-  bool fewRows = false;             ///< the plan is one of the form for launches with few rows
+  std::string
+      form; ///< the form of the kernel: "few rows", "rounding of rows"; empty: the usual one
   std::vector<std::string> targets; ///< "cpu", "vulkan 1-dot": all targets with this plan
   std::string plan;                 ///< text of #kernel.plan, without its name
   std::string reason;

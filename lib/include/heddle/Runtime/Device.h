@@ -57,6 +57,10 @@ struct LaunchCall {
   std::array<int64_t, 3> grid = {1, 1, 1}; ///< an empty grid is not launched
   int64_t work = 0;     ///< operations + bytes, decides the number of threads; 0: unknown
   bool fewRows = false; ///< runs the kernel's form for few rows (DeviceCode::fewRowsOf)
+  /// Whether the kernel's rounding runs first, over its own grid. The last two arguments are then
+  /// what it writes. Launches without it may read what an earlier launch has rounded.
+  bool rounds = false;
+  std::array<int64_t, 3> roundingGrid = {0, 0, 0};
 
   int64_t points() const { return grid[0] * grid[1] * grid[2]; }
 };
@@ -126,6 +130,8 @@ public:
   /// Code of a kernel for this device; null if the program has none.
   virtual const KernelCode *codeOf(const Kernel &kernel) const = 0;
   virtual FewRows fewRowsOf(const Kernel &) const { return {}; }
+  /// Code that rounds rows before `codeOf(kernel)` reads them; null if that code has none.
+  virtual const RoundingCode *roundingOf(const Kernel &) const { return nullptr; }
   /// Readable name of the device and its instruction set: "cpu x86-64-v4".
   virtual std::string describe() const = 0;
 };

@@ -15,7 +15,7 @@ namespace heddle {
 
 /// Format version, raised whenever the layout changes or Program gains or loses a field. A reader
 /// accepts only its own version.
-inline constexpr int artifactFormat = 16;
+inline constexpr int artifactFormat = 17;
 
 /// CPU code for one instruction set: an ELF shared object that imports nothing.
 struct CpuMember {

@@ -77,6 +77,14 @@ kernel.program @launch_offsets {} {
 
 // -----
 
+kernel.program @launch_rounded {} {
+  %x = kernel.buffer "x" argument "16"
+  // expected-error @+1 {{'kernel.launch' op expected 2 arguments of a launch that is rounded, found 1}}
+  kernel.launch @copy(%x) at ["0"] scalars [] flops "0" bytes "0" attributes {rounded}
+}
+
+// -----
+
 kernel.program @launch_scalars {} {
   %x = kernel.buffer "x" argument "16"
   // expected-error @+1 {{expected a size expression, found "n*"}}
@@ -115,7 +123,7 @@ kernel.def @def_c2_scalars(%x: tensor<?xf32> {kernel.layout = #kernel.layout<vie
 
 // -----
 
-// expected-error @+1 {{'kernel.def' op C3: expected one or two plans, found 0}}
+// expected-error @+1 {{'kernel.def' op C3: expected one to three plans, found 0}}
 kernel.def @def_c3() attributes {plans = []} {
   kernel.yield
 }

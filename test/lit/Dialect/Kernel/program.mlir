@@ -29,6 +29,8 @@ kernel.program @step {dims = ["B"], state_dims = ["P"], updates = [["P", "P + 1"
   kernel.check at_most "P" "31" "expected \"at most\" 31, found {left}"
   // CHECK: kernel.launch @linear(%[[X]], %[[W]], %{{.*}}) at ["0", "0", "P*16"] scalars ["B"] flops "B*512" bytes "0"{{$}}
   kernel.launch @linear(%x, %w, %h) at ["0", "0", "P*16"] scalars ["B"] flops "B*512" bytes "0"
+  // CHECK: kernel.launch @linear(%[[X]], %[[W]], %{{.*}}, %{{.*}}, %{{.*}}) at ["0", "0", "P*16", "0", "B*8"] scalars ["B"] flops "B*512" bytes "0" attributes {rounded}
+  kernel.launch @linear(%x, %w, %h, %h, %h) at ["0", "0", "P*16", "0", "B*8"] scalars ["B"] flops "B*512" bytes "0" attributes {rounded}
   // CHECK: kernel.output "y" f32 ["B", "16"] in %{{.*}}
   kernel.output "y" f32 ["B", "16"] in %h
 }

@@ -52,12 +52,13 @@ def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpI
     have `scalars`, the names of the numbers that a launch passes, and the attribute `kernel.layout`
     (`#kernel.layout`) on each argument and result.
 
-    `plans` is added by `plan-kernels` for a target. It holds the plan of the kernel and, if the
-    kernel has a second form for launches with few rows, the plan of this form.
+    `plans` is added by `plan-kernels` for a target. It holds the plan of the kernel and the plans of
+    its other forms: if the kernel has a form for launches with few rows, the plan of this form, and
+    if the first plan is `rounded`, the plan of the kernel that rounds its rows.
 
     C1: the region ends in a `kernel.yield` of the results' types. C2: if `scalars` is present, each
-    argument and result has a layout over these scalars. C3: `plans`, if present, has one or two
-    plans, each with a `tile`.
+    argument and result has a layout over these scalars. C3: `plans`, if present, has one to
+    three plans, each with a `tile`.
 
     Example:
     ```mlir
@@ -68,7 +69,7 @@ def Kernel_DefOp : Kernel_Op<"def", [IsolatedFromAbove, SingleBlock, FunctionOpI
     ```
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, TypeAttrOf<FunctionType>:$function_type, OptionalAttr<Kernel_RootAttr>:$root,
-                       OptionalAttr<StrArrayAttr>:$scalars, OptionalAttr<TypedArrayAttrBase<Kernel_PlanAttr, "plans of the kernel and of its form for few rows">>:$plans,
+                       OptionalAttr<StrArrayAttr>:$scalars, OptionalAttr<TypedArrayAttrBase<Kernel_PlanAttr, "plans of the kernel and of its other forms">>:$plans,
                        OptionalAttr<DictArrayAttr>:$arg_attrs, OptionalAttr<DictArrayAttr>:$res_attrs);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;

@@ -36,6 +36,10 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
     the products that its `plan` requires. C8: an axis of the grid has tiles with the rows of the
     plan's `tile`, if present.
 
+    A kernel with `rounds` is also a form of the preceding kernel with the same arguments. It rounds
+    the rows of a product whose plan is `rounded`. Stores to f16 use the device's conversion, as the
+    other forms do that round the rows themselves.
+
     Example:
     ```mlir
     kernel.func @double(%x: !kernel.view<[d0, 64], f32>, %y: !kernel.view<[d0, 64], f32>) scalars(d0) grid(%i = d0 by 32) {
@@ -48,7 +52,7 @@ def Kernel_FuncOp : Kernel_Op<"func", [IsolatedFromAbove, Symbol, SingleBlock, N
   }];
   let arguments = (ins SymbolNameAttr:$sym_name, StrArrayAttr:$scalars, ArrayAttr:$grid_sizes, DenseI64ArrayAttr:$grid_tiles,
                        OptionalAttr<Kernel_PlanAttr>:$plan, OptionalAttr<TypedArrayAttrBase<Kernel_StorageAttr, "memory of each view">>:$storage,
-                       OptionalAttr<StrAttr>:$few_rows);
+                       OptionalAttr<StrAttr>:$few_rows, UnitAttr:$rounds);
   let regions = (region SizedRegion<1>:$body);
   let skipDefaultBuilders = 1;
   // Also creates the block: its arguments are the views, then one index for each grid axis.

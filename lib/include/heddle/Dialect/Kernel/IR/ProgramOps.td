@@ -126,20 +126,32 @@ def Kernel_LaunchOp : Kernel_Op<"launch"> {
   let summary = "one kernel over its grid";
   let description = [{
     Each argument starts at an offset (`at`), in 4-byte elements. `scalars` are the kernel's
-    numbers, in order. `flops` and `bytes` are the cost.
+    numbers, in order. `flops` and `bytes` are the cost. With `rounded`, the last two arguments are
+    memory for rows that matrix units multiply, rounded, and for their scales. Only kernels with a
+    plan that is `rounded` take them.
 
     Example:
     ```mlir
     kernel.launch @linear(%x, %w, %y) at ["0", "0", "P*512"] scalars ["B*S"] flops "B*S*524288" bytes "B*S*4096"
+    kernel.launch @linear(%x, %w, %y, %r, %r) at ["0", "0", "0", "0", "B*S*128"] scalars ["B*S"] flops "B*S*524288" bytes "B*S*4096" attributes {rounded}
     ```
   }];
   let arguments = (ins FlatSymbolRefAttr:$kernel, Variadic<Kernel_BufferType>:$arguments, Kernel_SizesAttr:$offsets,
-                       Kernel_SizesAttr:$scalars, Kernel_SizeAttr:$flops, Kernel_SizeAttr:$bytes);
+                       Kernel_SizesAttr:$scalars, Kernel_SizeAttr:$flops, Kernel_SizeAttr:$bytes,
+                       UnitAttr:$rounded);
   let assemblyFormat = [{
     $kernel `(` $arguments `)` `at` custom<Bare>($offsets) `scalars` custom<Bare>($scalars)
     `flops` custom<Bare>($flops) `bytes` custom<Bare>($bytes) attr-dict-with-keyword
   }];
   let hasVerifier = 1;
+  let extraClassDeclaration = [{
+    /// Arguments that are memory of rounded rows, the last ones.
+    static constexpr unsigned roundedArguments = 2;
+    /// The arguments of all variants of the kernel.
+    ::mlir::ValueRange getOwnArguments() {
+      return getArguments().drop_back(getRounded() ? roundedArguments : 0);
+    }
+  }];
 }
 
 #endif // HEDDLE_DIALECT_KERNEL_IR_PROGRAMOPS_TD
