@@ -28,8 +28,7 @@ static bool isDense(Type type) {
   return !shaped || shaped.getRank() <= 1 || shaped.getElementType().isInteger(32);
 }
 
-/// Size of a tensor in elements of 4 bytes, if its matrices are `rows` apart.
-static SizeExpr elementsOf(const Shape &dims, const SizeExpr &rows, bool dense, int64_t bytes) {
+SizeExpr heddle::elementsOf(const Shape &dims, const SizeExpr &rows, bool dense, int64_t bytes) {
   if (dense)
     return product(dims);
   SizeExpr total = SizeExpr::floorDiv(SizeExpr::roundUp(dims.back(), 16) * bytes, 4) * rows;
@@ -295,31 +294,6 @@ FailureOr<PlannedTensor> ProgramPlanner::resultPlace(GroupOp group, unsigned ind
   return place;
 }
 
-SmallVector<std::pair<Value, SizeExpr>> ProgramPlanner::roundedPlaces(GroupOp group, int launch) {
-  auto linears = group.getBody().getOps<LinearOp>();
-  if (group.getRoot() != kernel::Root::Linear || linears.empty())
-    return {};
-  LinearOp linear = *linears.begin();
-  auto input = dyn_cast<BlockArgument>(linear.getInput());
-  const PlannedTensor *rows =
-      input ? places.lookup(group->getOperand(input.getArgNumber())) : nullptr;
-  if (!rows || rows->element != DType::F32 || dtypeOf(linear.getWeight().getType()) != DType::F16)
-    return {};
-  PlannedTensor halves = *rows;
-  halves.element = DType::F16;
-  const SizeExpr rowWords =
-      elementsOf(rows->dims, rows->rows, /*dense=*/false, halves.elementBytes());
-  Shape scales = rows->dims;
-  scales.back() = 1;
-  Value &buffer = roundings[group->getOperand(input.getArgNumber())];
-  if (!buffer)
-    buffer =
-        bufferOf({group.getName().str() + "_rounded", Buffer::Kind::Temporary,
-                  rowWords + elementsOf(scales, rows->rows, /*dense=*/false, 4), launch, launch});
-  lastReaders[buffer.getDefiningOp<kernel::BufferOp>()] = launch;
-  return {{buffer, 0}, {buffer, rowWords}};
-}
-
 //===- Planning of the program --------------------------------------------===//
 
 LogicalResult ProgramPlanner::run() {
@@ -473,7 +447,7 @@ LogicalResult ProgramPlanner::planGroup(GroupOp group, int index) {
   FailureOr<KernelUse> use = definitions.use(group, operands, tables, results, shapes);
   if (failed(use))
     return failure();
-  const auto rounded = roundedPlaces(group, index);
+  const auto rounded = roundedPlaces(group, operands, index);
   for (const auto &[buffer, offset] : rounded) {
     use->buffers.push_back(buffer);
     use->offsets.push_back(offset);

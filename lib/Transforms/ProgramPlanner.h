@@ -37,6 +37,9 @@ int64_t ringOf(transformer::StateOp state);
 /// Returns the value of the function that a block argument of a group refers to.
 mlir::Value outside(mlir::Value value);
 
+/// Size of a tensor in elements of 4 bytes, if its matrices are `rows` apart.
+SizeExpr elementsOf(const Shape &dims, const SizeExpr &rows, bool dense, int64_t bytes);
+
 /// Storage of each weight that a group has read, by its name.
 using WeightPacks = llvm::StringMap<llvm::MapVector<mlir::Attribute, PlannedTensor>>;
 
@@ -95,8 +98,8 @@ private:
   mlir::FailureOr<PlannedTensor> resultPlace(kernel::GroupOp group, unsigned index, int launch);
   /// Memory for the rounded rows of a group's product and for their scales, in a buffer that groups
   /// with the same rows share; empty if no plan of the group may be rounded.
-  llvm::SmallVector<std::pair<mlir::Value, SizeExpr>> roundedPlaces(kernel::GroupOp group,
-                                                                    int launch);
+  llvm::SmallVector<std::pair<mlir::Value, SizeExpr>>
+  roundedPlaces(kernel::GroupOp group, llvm::ArrayRef<PlannedTensor> operands, int launch);
   PlannedTensor tablePlace(transformer::TransformerOpInterface op, kernel::GroupOp group);
   PlannedTensor statePlaceOf(mlir::Operation *store);
   transformer::StateOp stateNamed(llvm::StringRef symbol) {
