@@ -231,6 +231,18 @@ static Products withRoundedRows(const LinearQuestion &q, Products products) {
   return products;
 }
 
+/// Words of a block of few rows: the words of the table's row, unless a row has fewer, or the columns
+/// take more than two thirds of the level's workgroup memory.
+static int64_t blockOfFew(const LinearQuestion &q, const ProductRow &row, int64_t columns) {
+  const int64_t words = llvm::divideCeil(q.views.featuresOf(q.first().getInput()),
+                                         formatOf(q.format().rows).perWord),
+                most = q.gpu->sharedBytes * 2 / 3 / (columns * 4);
+  int64_t block = row.block;
+  while (block > row.rowBlock && (block > words || block > most))
+    block /= 2;
+  return block;
+}
+
 /// Plan of a product with few rows, which is bound by loading weights.
 static KernelPlan planFewRows(const LinearQuestion &q, const Products &products,
                               ArrayRef<int64_t> tile) {
@@ -238,11 +250,13 @@ static KernelPlan planFewRows(const LinearQuestion &q, const Products &products,
   ProductCase product = caseOf(products, mapping, *llvm::max_element(tile.drop_front()));
   const bool isNarrow = q.columns() <= fewColumns && !product.hasSeveral;
   product.width = isNarrow ? Width::Narrow : Width::Wide;
-  product.isRounded |= formatOf(products.format->rows).isCode();
   const ProductRow row = productRow(product);
   constexpr int64_t across = 16;
-  return {PlanAttr::get(q.context(), mapping, tile, {products.rows, across}, row.block, row.ahead,
-                        /*heads=*/0, row.buffers),
+  const int64_t columns = *llvm::max_element(tile.drop_front()) * (product.hasSeveral ? 2 : 1),
+                block = row.rowBlock ? blockOfFew(q, row, columns) : row.block;
+  return {PlanAttr::get(q.context(), mapping, tile, {products.rows, across}, block, row.ahead,
+                        /*heads=*/0, row.buffers, /*rounded=*/false,
+                        block > row.rowBlock ? row.rowBlock : 0),
           reasonOf(row)};
 }
 

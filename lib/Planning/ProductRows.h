@@ -39,7 +39,8 @@ struct ProductRow {
   int64_t block, ahead, buffers; ///< as in #kernel.plan
   int64_t matrixSteps;           ///< minimum number of steps of the level's matrix in a block
   const char *reason;
-  const char *bench; ///< a row of `bench/gpu`, or of the gates of `bench/gpu-static`
+  const char *bench;    ///< a row of `bench/gpu`, or of the gates of `bench/gpu-static`
+  int64_t rowBlock = 0; ///< as in #kernel.plan; blocks then take up to 32 KiB
 
   bool holdsFor(const ProductCase &product) const;
 };

@@ -34,6 +34,8 @@ struct GpuPlacement {
   int64_t block = 0;
   int64_t ahead = 1;   ///< blocks in flight while one is multiplied (GpuBlocks.h)
   int64_t buffers = 1; ///< blocks in workgroup memory
+  /// Words of a block's rows that workgroup memory holds, if there are several rows; 0: all of them.
+  int64_t rowBlock = 0;
   /// Shape of the matrices that matrix units multiply (GpuMatrices.h); null: no matrix units.
   const MatrixShape *matrix = nullptr;
   int64_t mostColumns = 0;   ///< columns of the kernel's widest product on matrix units

@@ -89,9 +89,19 @@ LogicalResult placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPla
 
 /// Returns the array of a kernel. It holds the plan's buffers of a block of both sides, or a row of
 /// matrices of sums for each subgroup.
+/// Rows of the array that the rows of the tile take; rows have the length of a block. Parts of several
+/// rows, or a lone row, take the place of fewer rows.
+static int64_t leftRowsOf(const GpuPlacement &placement) {
+  const int64_t rows = placement.ty * placement.rows;
+  if (!placement.rowBlock)
+    return rows;
+  const int64_t parts = rows * (placement.rowBlock / kVec4 + 1), lone = placement.block / kVec4;
+  return llvm::divideCeil(std::max(parts, lone), placement.block / kVec4 + 1);
+}
+
 static MatrixArray arrayOf(const GpuPlacement &placement, int64_t perWord) {
   const MatrixShape &shape = *placement.matrix;
-  const int64_t pitch = placement.block / kVec4 + 1, rows = placement.ty * placement.rows,
+  const int64_t pitch = placement.block / kVec4 + 1,
                 subgroupColumns = std::max<int64_t>(kVec4, placement.mostColumns / placement.tx) *
                                   GpuMatrices::lanesAcross;
   const bool isOneMatrixHigh = placement.rows == 1;
@@ -99,7 +109,7 @@ static MatrixArray arrayOf(const GpuPlacement &placement, int64_t perWord) {
                 sums = subgroups * shape.m *
                        GpuMatrices::pitchOfSums(isOneMatrixHigh ? placement.mostColumns
                                                                 : subgroupColumns),
-                staged = (rows + placement.stagedColumns) * pitch;
+                staged = (leftRowsOf(placement) + placement.stagedColumns) * pitch;
   const int64_t unit = shape.k / perWord % kVec4 == 0 ? kVec4 : kVec4 / 2;
   return {unit, std::max(sums, placement.buffers * staged) * kVec4 / unit, SharedArray::Matrices,
           staged * kVec4 / unit};
@@ -111,8 +121,10 @@ GpuMatrices::GpuMatrices(GpuEmitter &emitter, ProductOpInterface op)
     : e(emitter), builder(emitter.builder), loc(emitter.loc), op(op),
       products(productsTogether(op)), shape(*emitter.placement.matrix), unit(emitter, shape),
       fragment(emitter.shapeOf(op.getType())), perWord(wordsElements(shape.operands)),
-      block(emitter.placement.block), hasGroups(elementOf(op.getRhs()) == DType::I4),
-      array(arrayOf(emitter.placement, perWord)) {}
+      block(emitter.placement.block),
+      rowBlock(emitter.placement.rowBlock ? emitter.placement.rowBlock : block),
+      hasGroups(elementOf(op.getRhs()) == DType::I4), array(arrayOf(emitter.placement, perWord)),
+      leftRows(leftRowsOf(emitter.placement)) {}
 
 Value GpuMatrices::pointer(Value entry) {
   return e.entry.shared(SharedArray::Matrices, VectorType::get({array.unit}, builder.getF32Type()),
@@ -181,17 +193,29 @@ Value GpuMatrices::startOfPanel(ProductOpInterface product, Value panel) {
 
 void GpuMatrices::placeSides() {
   const BoundView leftView = e.view(op.getLhs());
-  left.emplace(e, leftView, GpuMatrixStaging::Block{rows(), block / kVec4}, array);
+  left.emplace(e, leftView, GpuMatrixStaging::Block{rows(), rowBlock / kVec4}, array);
   left->placeRows([&](Value row) { return startOfRow(leftView, row); },
                   [&](Value row) { return rowInArray(row); });
   for (auto [number, product] : llvm::enumerate(products)) {
     GpuMatrixStaging &right = rights.emplace_back(
         e, e.view(product.getRhs()), GpuMatrixStaging::Block{columns(), block / kVec4}, array);
     right.placePanels([&, product = product](Value panel) { return startOfPanel(product, panel); },
-                      rows() + number * columns());
+                      leftRows + number * columns());
   }
+  if (rowBlock < block)
+    placeRow();
   if (hasGroups)
     placeGroups();
+}
+
+/// Places a lone row, at the start of the array.
+void GpuMatrices::placeRow() {
+  const BoundView view = e.view(op.getLhs());
+  isLone = e.compare(arith::CmpIPredicate::eq, view.extents.front(), e.constant(1));
+  areSeveral = e.compare(arith::CmpIPredicate::ne, view.extents.front(), e.constant(1));
+  loneRow.emplace(e, view, GpuMatrixStaging::Block{1, block / kVec4}, array);
+  loneRow->placeRows([&](Value row) { return startOfRow(view, row); },
+                     [&](Value row) { return row; });
 }
 
 void GpuMatrices::placeGroups() {
@@ -229,7 +253,7 @@ void GpuMatrices::fetch(Value first, bool ends, Registers &loaded) {
   const GpuMatrixStaging::End ofRight{stored, stored, 0}, ofLeft = endOfRows();
   for (GpuMatrixStaging &right : rights)
     right.fetch(first, ends ? &ofRight : nullptr, loaded);
-  left->fetch(first, ends ? &ofLeft : nullptr, loaded);
+  (loneRow ? loneRow : left)->fetch(first, ends ? &ofLeft : nullptr, loaded);
   if (groups)
     groups->fetch(e.quotient(first, kGroupWords),
                   ends ? std::optional(stored / kGroupWords) : std::nullopt, loaded);
@@ -240,13 +264,19 @@ void GpuMatrices::store(ArrayRef<Value> loaded) {
     right.store(loaded.take_front(right.loads()));
     loaded = loaded.drop_front(right.loads());
   }
-  Registers rowVec4s(loaded.take_front(left->loads()));
-  if (sumsCodes())
-    for (Value &vec4 : rowVec4s)
-      vec4 = e.words.signedBytes(vec4);
-  left->store(rowVec4s);
+  if (loneRow)
+    return e.onlyIf(isLone, [&] { storeRows(*loneRow, loaded); });
+  storeRows(*left, loaded.take_front(left->loads()));
   if (groups)
     groups->store(loaded.drop_front(left->loads()));
+}
+
+void GpuMatrices::storeRows(GpuMatrixStaging &rows, ArrayRef<Value> loaded) {
+  Registers vec4s(loaded);
+  if (sumsCodes())
+    for (Value &vec4 : vec4s)
+      vec4 = e.words.signedBytes(vec4);
+  rows.store(vec4s);
 }
 
 /// Loads a matrix of either side, which begins `place` entries after the start of its rows.
@@ -256,14 +286,28 @@ Value GpuMatrices::loadSide(MatrixUnit::Side side, Value row, Value place) {
   return unit.load(side, /*number=*/0, pointer(start), pitch);
 }
 
+/// Loads the matrix of rows that begins `place` entries after the start of a part. A lone row is the
+/// matrix's every row.
+Value GpuMatrices::loadRows(Value place) {
+  const int64_t pitch = (rowBlock / kVec4 + 1) * array.perVec4();
+  Value start = e.select(isLone, e.add(place, partOfBlock), place),
+        stride = e.select(isLone, e.constant(0), e.constant(pitch));
+  return unit.load(unit.type(Use::MatrixA), pointer(start), stride,
+                   GpuMatrixUnit::Layout::RowMajor);
+}
+
 /// Adds one product of matrices to each matrix of sums of the subgroup.
 void GpuMatrices::multiplyStep(Value place) {
   Registers lefts;
-  for (int64_t i = 0; i < down; ++i)
+  if (loneRow)
+    lefts.push_back(loadRows(place));
+  for (int64_t i = 0; i < down && !loneRow; ++i)
     lefts.push_back(
         loadSide(MatrixUnit::Side::Left, e.add(firstRow, e.constant(i * shape.m)), place));
+  if (loneRow)
+    place = e.add(place, partOfBlock);
   for (int64_t j = 0; j < acrossAll(); ++j) {
-    const int64_t before = rows() + j / across * columns() + j % across * shape.n;
+    const int64_t before = leftRows + j / across * columns() + j % across * shape.n;
     Value b = loadSide(MatrixUnit::Side::Right, e.add(firstColumn, e.constant(before)), place);
     for (int64_t i = 0; i < down; ++i)
       unit.accumulate(sums[i * acrossAll() + j], lefts[i], b);
@@ -342,13 +386,47 @@ void GpuMatrices::multiply(int64_t words) {
   });
 }
 
+/// Multiplies a block part by part. Several rows are staged for each part, one part ahead.
+void GpuMatrices::multiplyParts(const KBlock &now) {
+  const int64_t whole = now.steps / rowBlock, rest = now.steps % rowBlock,
+                last = llvm::divideCeil(now.steps, rowBlock) - 1;
+  const GpuMatrixStaging::End ofLeft = endOfRows();
+  Registers loaded(left->loads(), spirv::ConstantOp::getZero(e.vec4Type(), loc, builder));
+  auto fetchPart = [&](Value part) {
+    e.replaceIf(areSeveral, loaded, [&](MutableArrayRef<Value> replaced) {
+      Registers fetched;
+      left->fetch(e.add(now.first, e.mul(part, rowBlock)), now.isLast ? &ofLeft : nullptr, fetched);
+      llvm::copy(fetched, replaced.begin());
+    });
+  };
+  auto multiplyPart = [&](Value part, int64_t words) {
+    e.onlyIf(areSeveral, [&] {
+      e.workgroup.barrier();
+      storeRows(*left, loaded);
+      e.workgroup.barrier();
+    });
+    fetchPart(e.minimum(e.add(part, e.constant(1)), e.constant(last)));
+    partOfBlock = e.mul(part, rowBlock / kVec4 * array.perVec4());
+    multiply(words);
+  };
+  fetchPart(e.constant(0));
+  if (whole)
+    e.loopOver(e.constant(0), e.constant(whole), 1, loaded, [&](Value part) {
+      e.markLoop(kRolled);
+      multiplyPart(part, rowBlock);
+    });
+  if (rest)
+    multiplyPart(e.constant(whole), rest);
+}
+
 /// Sums all blocks. The last one may extend beyond the features of a row, which are zero there.
 void GpuMatrices::sumAll() {
   const BlockSteps steps{
       .fetch = [&](const KBlock &now, Registers &loaded) { fetch(now.first, now.isLast, loaded); },
       .waitForReaders = [&] { e.workgroup.barrier(); },
       .store = [&](const KBlock &, ArrayRef<Value> loaded) { store(loaded); },
-      .multiply = [&](const KBlock &now, Registers &) { multiply(now.steps); },
+      .multiply = [&](const KBlock &now,
+                      Registers &) { return loneRow ? multiplyParts(now) : multiply(now.steps); },
       .fetchesLate = hasGroups,
       .staysRolled = true};
   Registers none; // sums are in variables

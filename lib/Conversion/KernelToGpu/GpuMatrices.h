@@ -20,9 +20,13 @@
 // rows 0, 1, 8, 9, 16, 17 and so on.
 //
 // A tile of few rows is one matrix high, and one subgroup multiplies it. Its sums take the
-// same steps, so that the bits of a row do not depend on the number of rows.
+// same steps, so that the bits of a row do not depend on the number of rows. Its blocks are
+// long, so that few barriers and many loads are in flight. Workgroup memory then holds a lone row
+// once, and a matrix of rows is loaded with a stride of 0. Several rows are staged in parts of
+// the block.
 #pragma once
 
+#include "GpuBlocks.h"
 #include "GpuEmitter.h"
 #include "GpuMatrixGroups.h"
 #include "GpuMatrixStaging.h"
@@ -76,6 +80,12 @@ private:
   void multiplySteps(mlir::Value place, int64_t steps);
   void multiplyStep(mlir::Value place);
   mlir::Value loadSide(MatrixUnit::Side side, mlir::Value row, mlir::Value place);
+
+  // Blocks of which workgroup memory holds the rows in parts.
+  void placeRow();
+  void storeRows(GpuMatrixStaging &rows, llvm::ArrayRef<mlir::Value> loaded);
+  void multiplyParts(const KBlock &now);
+  mlir::Value loadRows(mlir::Value place);
   GpuMatrixStaging::End endOfRows();
   int64_t features();
   int64_t allWords();
@@ -100,14 +110,18 @@ private:
   GpuMatrixUnit unit;
   const kernel::Fragment fragment; ///< shape of each product's fragment
   llvm::SmallVector<kernel::Fragment> fragments;
-  const int64_t perWord, block; ///< elements of a word, words of a block
-  const bool hasGroups;         ///< weights are i4
+  const int64_t perWord, block, rowBlock; ///< elements of a word, words of a block and of its rows
+  const bool hasGroups;                   ///< weights are i4
   MatrixArray array;
   int64_t down = 1, across = 1;        ///< matrices of a subgroup in each product
   mlir::Value firstRow, firstColumn;   ///< of the subgroup: row of the array, column of the tile
   mlir::Value multiplies;              ///< whether this subgroup multiplies; null: all do
   llvm::SmallVector<mlir::Value> sums; ///< variables, by rows of matrices
-  std::optional<GpuMatrixStaging> left;
+  /// Rows of the array before the columns.
+  int64_t leftRows = 0;
+  mlir::Value isLone, areSeveral; ///< whether the launch has one row, if rows are staged in parts
+  mlir::Value partOfBlock;        ///< start of the part that is multiplied, in entries of the array
+  std::optional<GpuMatrixStaging> left, loneRow;
   std::vector<GpuMatrixStaging> rights; ///< one for each product
   std::optional<GpuMatrixGroups> groups;
 };

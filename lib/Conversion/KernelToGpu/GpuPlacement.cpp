@@ -90,6 +90,7 @@ FailureOr<GpuPlacement> placeInvocations(kernel::FuncOp func, const GpuTarget &t
   placement.block = plan.getBlock();
   placement.ahead = plan.getAhead();
   placement.buffers = plan.getBuffers();
+  placement.rowBlock = plan.getRowBlock();
   if (placement.mapping == Mapping::SplitKeys)
     placement.groups = plan.getDown();
   if (placement.mapping == Mapping::Strided) {

@@ -38,14 +38,14 @@ func.func @f(%x: tensor<?x?x2048xf32> {transformer.name = "x", transformer.dims 
 // From level 1, layers of at most 2048 columns have tiles of half the width, so that more
 // workgroups take part. Their blocks are half as long, with two in flight, except for codes, which
 // are loaded after the products. With matrix units, layers have twice the invocations and blocks of
-// four steps. Blocks of few rows are twice as long, with two in flight.
+// four steps. Blocks of few rows take 32 KiB, and several rows are staged in parts.
 // RUN: heddle-opt %s --pass-pipeline="builtin.module(heddle-to-tiled{target=vulkan level=2-16x16x16})" | FileCheck %s --check-prefix=UNITS
 // TEAM: @linear_2({{.*}}4096 by 128){{.*}}threads = [16, 16], block = 16, ahead = 1>
 // TEAM: @linear_3({{.*}}2048 by 64){{.*}}threads = [16, 8], block = 8, ahead = 2>
 // UNITS: @linear_2({{.*}}4096 by 128){{.*}}mapping = matrix, tile = [128, 128], threads = [16, 16], block = 
-// UNITS: @linear_2_few({{.*}}threads = [16, 16], block = 64, ahead = 2>
+// UNITS: @linear_2_few({{.*}}threads = [16, 16], block = 512, ahead = 1, rowBlock = 64>
 // UNITS: @linear_3({{.*}}2048 by 64){{.*}}threads = [32, 8], block = 32, ahead = 1>
-// UNITS: @linear_3_few({{.*}}threads = [16, 16], block = 128, ahead = 2>
+// UNITS: @linear_3_few({{.*}}threads = [16, 16], block = 512, ahead = 1, rowBlock = 64>
 func.func @columns(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.dims = ["M", 4096]}) -> (tensor<?x4096xf32>, tensor<?x2048xf32>) {
   %v = transformer.weight "v" : tensor<4096x4096xbf16>
   %w = transformer.weight "u" : tensor<2048x4096xbf16>
@@ -61,7 +61,7 @@ func.func @columns(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.d
 // UNITS: @linear_4(%{{.*}}f32>, %{{.*}}f16, panel = 16>, %{{.*}}f32>, %[[ROWS:.*]]: !kernel.view<[d0, 4096], f16>, %[[SCALES:.*]]: !kernel.view<[d0, 1], f32>){{.*}}threads = [16, 16], block = 16, ahead = 1, rounded = true>
 // UNITS: kernel.contract %[[ROWS]]
 // UNITS: kernel.load %[[SCALES]]
-// UNITS: @linear_4_few({{.*}}mapping = matrix_few_rows
+// UNITS: @linear_4_few({{.*}}mapping = matrix_few_rows{{.*}}block = 64, ahead = 1>
 // UNITS: @linear_4_rounded({{.*}}mapping = wide_rows, tile = [1, 4096], threads = [1, 256]>{{.*}}rounds
 func.func @halves(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.dims = ["M", 4096]}) -> tensor<?x4096xf32> {
   %w = transformer.weight "half" : tensor<4096x4096xf16>
@@ -74,6 +74,7 @@ func.func @halves(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.di
 // of wide tiles.
 // TEAM: @linear2_relu_mul({{.*}}4096 by 128){{.*}}mapping = staged, tile = [128, 128], threads = [16, 16], block = 
 // UNITS: @linear2_relu_mul({{.*}}4096 by 64){{.*}}threads = [32, 8], block = 16, ahead = 1>
+// UNITS: @linear2_relu_mul_few({{.*}}block = 256, ahead = 1, rowBlock = 64>
 func.func @gated(%x: tensor<?x512xf32> {transformer.name = "x", transformer.dims = ["M", 512]}) -> tensor<?x4096xf32> {
   %v = transformer.weight "gate" : tensor<4096x512xbf16>
   %w = transformer.weight "up" : tensor<4096x512xbf16>

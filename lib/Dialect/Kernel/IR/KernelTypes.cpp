@@ -204,16 +204,18 @@ bool kernel::isOfAttention(Mapping mapping) {
 
 PlanAttr PlanAttr::get(MLIRContext *context, Mapping mapping, ArrayRef<int64_t> tile,
                        ArrayRef<int64_t> threads, int64_t block, int64_t ahead, int64_t heads,
-                       int64_t buffers, bool rounded) {
+                       int64_t buffers, bool rounded, int64_t rowBlock) {
   auto list = [&](ArrayRef<int64_t> numbers) {
     return numbers.empty() ? DenseI64ArrayAttr() : DenseI64ArrayAttr::get(context, numbers);
   };
-  return get(context, mapping, list(tile), heads, list(threads), block, ahead, buffers, rounded);
+  return get(context, mapping, list(tile), heads, list(threads), block, ahead, buffers, rounded,
+             rowBlock);
 }
 
 LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Mapping mapping,
                                DenseI64ArrayAttr tile, int64_t heads, DenseI64ArrayAttr threads,
-                               int64_t block, int64_t ahead, int64_t buffers, bool rounded) {
+                               int64_t block, int64_t ahead, int64_t buffers, bool rounded,
+                               int64_t rowBlock) {
   const StringRef name = stringifyMapping(mapping);
   ArrayRef<int64_t> list = threads ? threads.asArrayRef() : ArrayRef<int64_t>();
   if (isOfCpu(mapping) ? !list.empty() : list.size() != 2 || list.front() < 1 || list.back() < 1)
@@ -232,6 +234,10 @@ LogicalResult PlanAttr::verify(function_ref<InFlightDiagnostic()> emitError, Map
                        << ahead;
   if (rounded && mapping != Mapping::Matrix)
     return emitError() << "C6: expected rounded only with mapping matrix, found " << name;
+  if (rowBlock != 0 && (mapping != Mapping::MatrixFewRows || rowBlock < 0 || block % rowBlock != 0))
+    return emitError() << "C7: expected a row block that divides the block of mapping "
+                          "matrix_few_rows, found "
+                       << rowBlock << " of mapping " << name;
   if (block < 0 || ahead < 0 || heads < 0)
     return emitError() << "expected block, ahead and heads not to be negative, found " << block
                        << ", " << ahead << " and " << heads;

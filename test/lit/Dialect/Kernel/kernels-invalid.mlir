@@ -133,12 +133,6 @@ kernel.func @plan_c4_unstaged(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(
 
 // -----
 
-// expected-error @+1 {{C6: expected rounded only with mapping matrix, found staged}}
-kernel.func @plan_c6(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = staged, threads = [8, 16], block = 8, ahead = 1, rounded = true>} {
-}
-
-// -----
-
 // expected-error @+1 {{C8: expected a grid axis of 32 rows, as the tile of the plan, found none}}
 kernel.func @func_c8(%x: !kernel.view<[d0, 16], f32>) scalars(d0) grid(%i = d0 by 16) attributes {plan = #kernel.plan<mapping = cpu_tiles, tile = [32, 16]>} {
 }

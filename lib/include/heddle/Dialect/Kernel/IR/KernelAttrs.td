@@ -94,6 +94,9 @@ def Kernel_PlanAttr : AttrDef<Kernel_Dialect, "Plan"> {
     - `buffers`: number of blocks that workgroup memory holds. With one, invocations wait before they
       overwrite a block and before they read the next one. With two, they write a block while others
       still read the one before, so a block takes one barrier.
+    - `rowBlock`: of `matrix_few_rows`, the words of a block's rows that workgroup memory holds if the
+      launch has several rows; they are stored one part after the other. A lone row is stored once for
+      each block. 0: a block has all its words of all rows.
     - `rounded`: whether another launch has rounded the rows of a product to f16. The kernel then
       reads these rows and their scales from two arguments of its own. Its definition has a second
       plan, without a product, for the kernel that rounds.
@@ -102,7 +105,8 @@ def Kernel_PlanAttr : AttrDef<Kernel_Dialect, "Plan"> {
     a product over features has a positive `block`; other GPU mappings have none. C3: `tile`, if
     present, has a positive number of rows and at least one positive number of columns. C4: `buffers` is 1 or 2, and
     1 if nothing is staged. C5: a mapping that stages a product loads at least one block ahead.
-    C6: only plans of `matrix` are `rounded`.
+    C6: only plans of `matrix` are `rounded`. C7: only plans of `matrix_few_rows` have a `rowBlock`, which
+    divides `block`.
 
     ```mlir
     #kernel.plan<mapping = cpu_tiles, tile = [128, 48], block = 512, ahead = 1>
@@ -118,11 +122,13 @@ def Kernel_PlanAttr : AttrDef<Kernel_Dialect, "Plan"> {
     DefaultValuedParameter<"int64_t", "0">:$block,
     DefaultValuedParameter<"int64_t", "0">:$ahead,
     DefaultValuedParameter<"int64_t", "1">:$buffers,
-    DefaultValuedParameter<"bool", "false">:$rounded);
+    DefaultValuedParameter<"bool", "false">:$rounded,
+    DefaultValuedParameter<"int64_t", "0">:$rowBlock);
   let builders = [AttrBuilder<(ins "Mapping":$mapping, CArg<"::llvm::ArrayRef<int64_t>", "{}">:$tile,
                                    CArg<"::llvm::ArrayRef<int64_t>", "{}">:$threads, CArg<"int64_t", "0">:$block,
                                    CArg<"int64_t", "0">:$ahead, CArg<"int64_t", "0">:$heads,
-                                   CArg<"int64_t", "1">:$buffers, CArg<"bool", "false">:$rounded)>];
+                                   CArg<"int64_t", "1">:$buffers, CArg<"bool", "false">:$rounded,
+                                   CArg<"int64_t", "0">:$rowBlock)>];
   let assemblyFormat = "`<` struct(params) `>`";
   let genVerifyDecl = 1;
   let extraClassDeclaration = [{
