@@ -235,7 +235,7 @@ static Products withRoundedRows(const LinearQuestion &q, Products products) {
 /// take more than two thirds of the level's workgroup memory.
 static int64_t blockOfFew(const LinearQuestion &q, const ProductRow &row, int64_t columns) {
   const int64_t words = llvm::divideCeil(q.views.featuresOf(q.first().getInput()),
-                                         formatOf(q.format().rows).perWord),
+                                         formatOf(q.format().weights).perWord),
                 most = q.gpu->sharedBytes * 2 / 3 / (columns * 4);
   int64_t block = row.block;
   while (block > row.rowBlock && (block > words || block > most))

@@ -50,19 +50,20 @@ static constexpr ProductRow rows[] = {
     {Mapping::FewRows, either, either, either, either, 0, 0, 32, 2, 1, 0,
      "few rows are bound by loading weights: two blocks of 2 KiB are in flight",
      "gpu-static: one row f32: rate"},
-    {Mapping::MatrixFewRows, either, either, false, either, 0, 0, 512, 1, 1, 0,
+    {Mapping::MatrixFewRows, Width::Narrow, true, true, either, 0, 0, 128, 1, 1, 0,
+     "few columns are few workgroups, which load twice as much at once; the chains of groups take "
+     "the "
+     "registers of a second block",
+     "gpu: product int8, 1 row, 2,048 columns"},
+    {Mapping::MatrixFewRows, either, true, true, either, 0, 0, 64, 1, 1, 0,
+     "few rows are bound by loading weights; the chains of groups take the registers of a second "
+     "block",
+     "gpu: llama int8, a token"},
+    {Mapping::MatrixFewRows, either, either, either, either, 0, 0, 512, 1, 1, 0,
      "few rows are bound by the latency of loads: blocks of 32 KiB are few, and a lone row is "
      "stored "
      "once",
-     "gpu-static: one row f16-sum, ampere: barriers", 64},
-    {Mapping::MatrixFewRows, Width::Narrow, either, either, either, 0, 0, 128, 1, 1, 0,
-     "few columns are few workgroups, which load twice as much at once; the rounding of rows takes "
-     "the registers of a second block",
-     "gpu: product int8, 1 row, 2,048 columns"},
-    {Mapping::MatrixFewRows, either, either, either, either, 0, 0, 64, 1, 1, 0,
-     "few rows are bound by loading weights; the rounding of rows takes the registers of a second "
-     "block",
-     "gpu: llama int8, a token"},
+     "gpu-static: one row f16, ampere: barriers", 64},
 };
 
 bool ProductRow::holdsFor(const ProductCase &product) const {

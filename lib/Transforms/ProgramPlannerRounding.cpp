@@ -26,7 +26,8 @@ ProgramPlanner::roundedPlaces(GroupOp group, ArrayRef<PlannedTensor> operands, i
     return {};
   PlannedTensor halves = rows;
   halves.element = DType::F16;
-  const SizeExpr rowWords = elementsOf(rows.dims, rows.rows, /*dense=*/false, halves.elementBytes());
+  const SizeExpr rowWords =
+      elementsOf(rows.dims, rows.rows, /*dense=*/false, halves.elementBytes());
   Shape scales = rows.dims;
   scales.back() = 1;
   Value &buffer = roundings[group->getOperand(input)];

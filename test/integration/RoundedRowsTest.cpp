@@ -50,9 +50,9 @@ protected:
   /// The results of `some` rows from row `first` on, at level 2.
   std::vector<float> resultsOf(int64_t first, int64_t some) {
     auto from = model.input.values.begin() + first * features;
-    auto found = call(sessions[1], "run",
-                      {{"x", Tensor::f32({some, features},
-                                         std::vector<float>(from, from + some * features))}});
+    auto found = call(
+        sessions[1], "run",
+        {{"x", Tensor::f32({some, features}, std::vector<float>(from, from + some * features))}});
     EXPECT_TRUE(found) << found.error().message;
     std::vector<float> all;
     for (const char *name : {"a", "b", "c"})

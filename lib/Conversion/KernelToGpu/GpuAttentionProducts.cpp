@@ -29,8 +29,10 @@ void AttentionScores::stageQueries(std::optional<float> factor) {
         return e.memory.vec4Index(view, {e.add(view.offset, start), 0});
       },
       [](Value row) { return row; });
-  if (copies.isRounded())
+  if (copies.isRounded()) {
     copies.scaleRows({stored, features, 0});
+    copies.takeFactors();
+  }
   Registers loaded;
   copies.fetch(e.constant(0), nullptr, loaded);
   e.workgroup.barrier();

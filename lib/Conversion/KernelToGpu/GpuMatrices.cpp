@@ -441,6 +441,18 @@ void GpuMatrices::sumAll() {
 
 //===- The product --------------------------------------------------------===//
 
+/// Finds the powers of two of rows that are rounded as they are staged.
+void GpuMatrices::scaleRows() {
+  const GpuMatrixStaging::End end = endOfRows();
+  if (loneRow) {
+    e.onlyIf(areSeveral, [&] { left->scaleRows(end); }, [&] { loneRow->scaleRows(end); });
+    loneRow->takeFactors();
+  } else {
+    left->scaleRows(end);
+  }
+  left->takeFactors();
+}
+
 llvm::SmallVector<Fragment> GpuMatrices::run() {
   placeSubgroup();
   placeSides();
@@ -451,7 +463,7 @@ llvm::SmallVector<Fragment> GpuMatrices::run() {
     e.store(sums.back(), zero);
   }
   if (left->isRounded())
-    left->scaleRows(endOfRows());
+    scaleRows();
   sumAll();
   return fragments;
 }

@@ -73,6 +73,7 @@ private:
   void placeSides();
   mlir::Value rowInArray(mlir::Value row);
   void sumAll();
+  void scaleRows();
   void fetch(mlir::Value first, bool ends, Registers &loaded);
   void store(llvm::ArrayRef<mlir::Value> loaded);
   int64_t stepsAtOnce();

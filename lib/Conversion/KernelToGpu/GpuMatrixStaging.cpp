@@ -209,7 +209,8 @@ Value GpuMatrixStaging::largestSeen(const Slot &slot, const End &end) {
 }
 
 Value GpuMatrixStaging::entryOfScale(Value row) {
-  return e.entry.shared(SharedArray::Maxima, e.builder.getF32Type(), block.rows, row);
+  return e.entry.shared(SharedArray::Maxima, e.builder.getF32Type(),
+                        e.placement.ty * e.placement.rows, row);
 }
 
 /// Returns the largest of a row's maxima, one of each vec4 of a block, and of the least scale.
@@ -247,13 +248,18 @@ void GpuMatrixStaging::scaleRows(const End &end) {
     e.store(pointer, e.asFloats(most));
   }
   e.workgroup.barrier();
-  for (Slot &slot : slots) {
+  for (const Slot &slot : slots) {
     Value most = largestOfRow(slot.line);
     Value bits = e.masked(most, kExponentBits);
     bits = e.minimum(bits, e.constant(kMostScale));
-    slot.factor = e.asFloats(e.sub(e.constant(kInverse), bits));
     e.store(entryOfScale(slot.line), e.asFloats(bits));
   }
+}
+
+/// This invocation has stored the powers of two of its rows, so it waits for no other.
+void GpuMatrixStaging::takeFactors() {
+  for (Slot &slot : slots)
+    slot.factor = e.asFloats(e.sub(e.constant(kInverse), e.asWords(scaleOf(slot.line))));
 }
 
 Value GpuMatrixStaging::scaleOf(Value row) { return e.load(entryOfScale(row)); }

@@ -78,12 +78,14 @@ public:
   void store(llvm::ArrayRef<mlir::Value> loaded);
   int64_t loads() const { return static_cast<int64_t>(slots.size()) * parts(); }
 
-  /// Whether rows of f32 are rounded to f16. If so, `scaleRows` computes their powers of two, and
-  /// `scaleOf` returns the power of a row anywhere after it.
+  /// Whether rows of f32 are rounded to f16. If so, `scaleRows` computes their powers of two, which
+  /// `takeFactors` takes for this invocation's rows. `scaleOf` returns the power of a row anywhere after
+  /// `scaleRows`.
   bool isRounded() const;
   /// Whether codes of i4 are widened to bytes.
   bool isWidened() const;
   void scaleRows(const End &end);
+  void takeFactors();
   mlir::Value scaleOf(mlir::Value row);
 
 private:

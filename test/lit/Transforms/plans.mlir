@@ -61,7 +61,7 @@ func.func @columns(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.d
 // UNITS: @linear_4(%{{.*}}f32>, %{{.*}}f16, panel = 16>, %{{.*}}f32>, %[[ROWS:.*]]: !kernel.view<[d0, 4096], f16>, %[[SCALES:.*]]: !kernel.view<[d0, 1], f32>){{.*}}threads = [16, 16], block = 16, ahead = 1, rounded = true>
 // UNITS: kernel.contract %[[ROWS]]
 // UNITS: kernel.load %[[SCALES]]
-// UNITS: @linear_4_few({{.*}}mapping = matrix_few_rows{{.*}}block = 64, ahead = 1>
+// UNITS: @linear_4_few({{.*}}mapping = matrix_few_rows{{.*}}block = 512, ahead = 1, rowBlock = 64>
 // UNITS: @linear_4_rounded({{.*}}mapping = wide_rows, tile = [1, 4096], threads = [1, 256]>{{.*}}rounds
 func.func @halves(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.dims = ["M", 4096]}) -> tensor<?x4096xf32> {
   %w = transformer.weight "half" : tensor<4096x4096xf16>
