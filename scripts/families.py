@@ -363,6 +363,15 @@ def glm4_moe(c):
     return {"n_routed_experts" if key == "num_experts" else key: value for key, value in config.items()}
 
 
+def phimoe(c):
+    config = without_heads(filled(c, experts(c)), num_experts="num_local_experts") | dict(
+        num_experts_per_tok=2, router_jitter_noise=c.of(0.01, 0.2), attention_bias=c.of(True, False), lm_head_bias=c.of(True, False))
+    factors = [1 + pair / 8 for pair in range(config["hidden_size"] // config["num_attention_heads"] // 2)]
+    longer = dict(rope_type="longrope", short_factor=factors, long_factor=factors, short_mscale=1.1, long_mscale=1.3,
+                  original_max_position_embeddings=64)
+    return config | c.of({}, dict(rope_scaling=longer))
+
+
 def gpt_oss(c):
     config = experts(c, layer_types=[c.of("sliding_attention", "full_attention") for _ in range(c.layers)], sliding_window=c.random.randint(2, 7),
                      attention_bias=c.of(True, False), swiglu_limit=c.of(1.0, 7.0))
@@ -537,6 +546,7 @@ FAMILIES = {
     "ernie4_5_moe": causal("Ernie4_5_Moe", ernie_moe, others=()),
     "glm4_moe": causal("Glm4Moe", glm4_moe, others=()),
     "hunyuan_v1_moe": causal("HunYuanMoEV1", hunyuan_moe, others=()),
+    "phimoe": causal("Phimoe", phimoe, others=()),
     "gpt_oss": causal("GptOss", gpt_oss, others=()),
     "clip": with_heads(["Model"], clip),
     "gemma3": with_heads(["ForConditionalGeneration"], gemma3_images),

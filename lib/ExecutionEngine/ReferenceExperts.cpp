@@ -72,6 +72,41 @@ static std::vector<int64_t> chosen(llvm::ArrayRef<double> order, int64_t count) 
   return experts;
 }
 
+/// Weights of the chosen experts of a sparse mixer, by rounds that each choose one expert and remove
+/// it. Logits that are not finite are ordered as `order` has them.
+static std::vector<double> mixed(llvm::ArrayRef<double> logits, std::vector<double> order,
+                                 llvm::ArrayRef<int64_t> best, double jitter) {
+  std::vector<double> weights(best.size());
+  std::vector<bool> removed(logits.size());
+  for (size_t round = 0; round < best.size(); ++round) {
+    const auto own = std::distance(order.begin(), llvm::max_element(order));
+    const double largest = logits[own];
+    double sum = 0;
+    for (auto [e, x] : llvm::enumerate(logits))
+      if (!removed[e] && !(largest - x > 2 * jitter * std::max(std::abs(x), largest)))
+        sum += std::exp(x - largest);
+    weights[std::distance(best.begin(), llvm::find(best, own))] = 1 / sum;
+    removed[own] = true;
+    order[own] = -std::numeric_limits<double>::infinity();
+  }
+  return weights;
+}
+
+/// The softmax or sigmoid scores of the chosen experts of a row.
+static std::vector<double> weightsOf(RouteOp op, llvm::ArrayRef<double> scores,
+                                     llvm::ArrayRef<int64_t> best) {
+  std::vector<double> weights;
+  double divisor = 0;
+  for (int64_t e : best) {
+    weights.push_back(scores[e]);
+    divisor += scores[e];
+  }
+  divisor = divisor < 1e-20 ? 1e-20 : divisor;
+  for (double &weight : weights)
+    weight = op.getNormalise() ? weight / divisor : weight;
+  return weights;
+}
+
 static Expected<Tensors> meaning(RouteOp op, const Lookup &get) {
   const RefTensor &logits = get(op.getLogits()), *correction = optional(op.getCorrection(), get);
   const int64_t rows = rowCount(logits), experts = logits.shape.back(),
@@ -80,9 +115,10 @@ static Expected<Tensors> meaning(RouteOp op, const Lookup &get) {
   for (int64_t n = 0; n < rows; ++n) {
     const llvm::ArrayRef<double> row(logits.values.data() + n * experts, experts);
     const std::vector<double> scores = scoresOf(row, op.getScore());
+    const bool mixes = op.getScore() == RouterScore::SparseMixer;
     // Scores of softmax have the order of the logits, which are not rounded.
     const bool isByLogits =
-        op.getScore() == RouterScore::Softmax && !correction && op.getGroups() == 1;
+        mixes || (op.getScore() == RouterScore::Softmax && !correction && op.getGroups() == 1);
     std::vector<double> order = isByLogits ? row.vec() : scores;
     for (int64_t e = 0; correction && e < experts; ++e)
       order[e] += correction->values[e];
@@ -91,16 +127,12 @@ static Expected<Tensors> meaning(RouteOp op, const Lookup &get) {
     if (op.getGroups() > 1)
       closeGroups(op, order);
     const std::vector<int64_t> best = chosen(order, count);
-    double divisor = 1;
-    if (op.getNormalise()) {
-      divisor = 0;
-      for (int64_t e : best)
-        divisor += scores[e];
-      divisor = divisor < 1e-20 ? 1e-20 : divisor;
-    }
+    const std::vector<double> chosenWeights =
+        mixes ? mixed(row, order, best, op.getJitter().convertToDouble())
+              : weightsOf(op, scores, best);
     for (auto [j, e] : llvm::enumerate(best)) {
       numbers.values[j * rows + n] = static_cast<double>(e);
-      weights.values[j * rows + n] = scores[e] / divisor * op.getScale().convertToDouble();
+      weights.values[j * rows + n] = chosenWeights[j] * op.getScale().convertToDouble();
     }
   }
   return Tensors{std::move(numbers), std::move(weights)};

@@ -132,7 +132,8 @@ struct ExpertsDescription {
   int64_t shared = in.get<int64_t>("shared"); ///< experts that every row uses
   bool sharedGate = in.get<bool>("shared-gate");
   Keys router = in.object("router");
-  bool sigmoid = router.is("score", "sigmoid");
+  bool sigmoid = router.is("score", "sigmoid"), mixes = router.is("score", "sparse-mixer");
+  double jitter = router.get<double>("jitter");
   /// A softmax over the chosen logits alone is a normalised softmax.
   bool normalise =
       router.get<bool>("normalise") || (!sigmoid && router.is("order", "choose-first"));

@@ -226,13 +226,16 @@ Value ModelBuilder::experts(FunctionBuilder &f, Value x, const FfnDescription &f
   const Activation activation = activationOf(ffn.activation);
   Value logits = f.linear(x, prefix + ".router", e.count, d.size, e.bias, Activation::None);
   Value correction = e.correction ? f.weight(prefix + ".router.correction", {e.count}) : Value();
-  auto score = e.sigmoid ? RouterScore::Sigmoid : RouterScore::Softmax;
+  auto score = e.mixes     ? RouterScore::SparseMixer
+               : e.sigmoid ? RouterScore::Sigmoid
+                           : RouterScore::Softmax;
   auto chosen = [&](Type element) {
     return RankedTensorType::get({e.perToken, ShapedType::kDynamic}, element);
   };
   auto route = RouteOp::create(f.b, f.loc, chosen(f.b.getI32Type()), chosen(f.b.getF32Type()),
                                logits, correction, e.perToken, score, e.normalise,
-                               llvm::APFloat(static_cast<float>(e.scale)), e.groups, e.usedGroups);
+                               llvm::APFloat(static_cast<float>(e.scale)), e.groups, e.usedGroups,
+                               llvm::APFloat(static_cast<float>(e.jitter)));
   auto matrix = [&](const char *part, int64_t out, int64_t in) {
     return f.matrix(prefix + ".experts" + part + ".weight", {e.count, out, in}, e.count * out);
   };

@@ -154,7 +154,8 @@ void Scaling::longrope() {
          factor = number("factor", position.in.get<double>("extended-length", length) / length);
   double usual =
       factor <= 1 || length <= 1 ? 1 : std::sqrt(1 + std::log(factor) / std::log(length));
-  position.magnitude = number("attention_factor", usual);
+  position.magnitude =
+      number(isLong ? "long_mscale" : "short_mscale", number("attention_factor", usual));
 }
 
 void Scaling::run() {

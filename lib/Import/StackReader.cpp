@@ -231,6 +231,9 @@ ExpertsDescription StackReader::experts(const Keys &ffn) {
     e.in.require(key, errors);
   if (errors.failed())
     return e;
+  e.router.checkOnly(errors);
+  if (e.mixes && e.router.get<bool>("normalise"))
+    errors.expected(e.router.path("normalise"), "false with the score sparse-mixer", "true");
   if (e.perToken > e.count)
     errors.expected(e.in.path("per-token"),
                     "at most count, " + std::to_string(e.count) + ", experts",

@@ -61,6 +61,8 @@ private:
   Choice lastChosen();
   Value firstAfter(const Choice &last, Value number);
   Value scoreOf(Value number);
+  Value mixedWeight(Value number);
+  Value divisor(const Choice &last);
   void store(const Choice &last);
 
   KernelBuilder &f;
@@ -100,7 +102,8 @@ Value Router::score(Value c) {
 /// are finite, and past the last expert they are below all others.
 Value Router::openOrder(Value c) {
   const bool isByLogits =
-      op.getScore() == RouterScore::Softmax && !op.getCorrection() && op.getGroups() == 1;
+      op.getScore() == RouterScore::SparseMixer ||
+      (op.getScore() == RouterScore::Softmax && !op.getCorrection() && op.getGroups() == 1);
   Value x = isByLogits ? walk.load(c) : score(c);
   if (Value correction = op.getCorrection()) {
     Value added = kernel::LoadOp::create(t.b, t.loc, t.type(1, 16), f.view(f.viewOf(correction)),
@@ -241,23 +244,48 @@ Value Router::scoreOf(Value number) {
   });
 }
 
+/// The weight of an expert that a sparse mixer chooses: its share in a softmax over the experts that
+/// are not chosen before it and are near it.
+Value Router::mixedWeight(Value number) {
+  Value logit = walk.reduced(ReduceKind::Max, -aboveAll, [&](Value lanes, Value c) {
+    Value x = order(c), none = t.constant(-aboveAll, x);
+    return t.max(lanes, t.select(is(arith::CmpFPredicate::OEQ, numbers(c), number), x, none));
+  });
+  Value largest = t.round(t.mul(logit, log2e));
+  auto [own, sum] = walk.sums([&](Value c) -> std::pair<Value, Value> {
+    Value x = walk.load(c), power = walk.power(c, largest), none = t.constant(0, x);
+    Value m = t.broadcast(logit, t.type(rows, 16));
+    Value size = t.max(t.max(x, t.mul(x, -1)), m);
+    Value isFar = t.less(t.mul(size, 2 * op.getJitter().convertToDouble()), t.sub(m, x));
+    Value isOwn = is(arith::CmpFPredicate::OEQ, numbers(c), number);
+    Value isLeft = either(isOwn, isAfter({logit, number}, c));
+    Value near = t.select(isFar, none, walk.inside(c, power, none));
+    return {t.select(isOwn, power, none), t.select(isLeft, near, none)};
+  });
+  return t.div(own, sum);
+}
+
+/// The sum of the scores of the chosen experts.
+Value Router::divisor(const Choice &last) {
+  Value sum = walk.reduced(ReduceKind::Add, 0, [&](Value lanes, Value c) {
+    Value x = score(c), none = t.constant(0, x);
+    return t.add(lanes, walk.inside(c, t.select(isAfter(last, c), none, x), none));
+  });
+  Value least = t.constant(leastSum, sum);
+  return t.select(t.less(sum, least), least, sum);
+}
+
 /// Stores the chosen experts, ascending, and their weights.
 void Router::store(const Choice &last) {
-  Value divisor;
-  if (op.getNormalise()) {
-    divisor = walk.reduced(ReduceKind::Add, 0, [&](Value lanes, Value c) {
-      Value x = score(c), none = t.constant(0, x);
-      return t.add(lanes, walk.inside(c, t.select(isAfter(last, c), none, x), none));
-    });
-    divisor = t.select(t.less(divisor, t.constant(leastSum, divisor)),
-                       t.constant(leastSum, divisor), divisor);
-  }
+  const bool mixes = op.getScore() == RouterScore::SparseMixer;
+  Value divisor = op.getNormalise() ? this->divisor(last) : Value();
   Value none = column(-1);
   auto loop = scf::ForOp::create(t.b, t.loc, t.index(0),
                                  t.index(static_cast<int64_t>(op.getCount())), t.index(1), none);
   OpBuilder::InsertionGuard guard(t.b);
   t.b.setInsertionPointToStart(loop.getBody());
-  Value number = firstAfter(last, loop.getRegionIterArg(0)), weight = scoreOf(number);
+  Value number = firstAfter(last, loop.getRegionIterArg(0));
+  Value weight = mixes ? mixedWeight(number) : scoreOf(number);
   if (divisor)
     weight = t.div(weight, divisor);
   if (const double scale = op.getScale().convertToDouble(); scale != 1)

@@ -30,20 +30,29 @@ struct Rule {
   bool isSigmoid, corrects, normalises;
   double scale;
   int64_t groups = 1, usedGroups = 1;
+  double jitter = 0; ///< of a sparse mixer
 
   std::string attributes() const {
     return "{count = " + std::to_string(count) + " : i64, score = #transformer.router_score<" +
-           (isSigmoid ? "sigmoid" : "softmax") + ">" + (normalises ? ", normalise" : "") +
+           (jitter != 0 ? "sparse_mixer"
+            : isSigmoid ? "sigmoid"
+                        : "softmax") +
+           ">, jitter = " + std::to_string(jitter) + " : f32" + (normalises ? ", normalise" : "") +
            ", scale = " + std::to_string(scale) + " : f32, groups = " + std::to_string(groups) +
            " : i64, used_groups = " + std::to_string(usedGroups) + " : i64}";
   }
 };
 
-constexpr Rule rules[] = {
-    {"one", 1, false, false, false, 1},         {"softmax", 5, false, false, false, 1},
-    {"normalised", 4, false, false, true, 1},   {"corrected", 3, false, true, true, 0.5},
-    {"sigmoid", 6, true, true, true, 2.5},      {"all", experts, true, false, false, 1},
-    {"groups", 6, true, true, true, 2.5, 4, 2}, {"singles", 3, true, false, true, 1, experts, 5}};
+constexpr Rule rules[] = {{"one", 1, false, false, false, 1},
+                          {"softmax", 5, false, false, false, 1},
+                          {"normalised", 4, false, false, true, 1},
+                          {"corrected", 3, false, true, true, 0.5},
+                          {"sigmoid", 6, true, true, true, 2.5},
+                          {"all", experts, true, false, false, 1},
+                          {"groups", 6, true, true, true, 2.5, 4, 2},
+                          {"singles", 3, true, false, true, 1, experts, 5},
+                          {"mixer", 2, false, false, false, 1, 1, 1, 0.01},
+                          {"wide_mixer", 5, false, false, false, 2, 1, 1, 0.4}};
 
 class RouteTest : public testing::TestWithParam<std::tuple<const char *, Rule>> {};
 
@@ -123,6 +132,26 @@ std::vector<int32_t> chosen(std::vector<double> order, int64_t count) {
   return all;
 }
 
+/// The weights of a sparse mixer by expert: rounds as in Transformers, each of which chooses an expert.
+std::vector<double> mixed(std::span<const float> logits, const Rule &rule) {
+  std::vector<double> weights(experts), left(logits.begin(), logits.end());
+  for (int64_t round = 0; round < rule.count; ++round) {
+    std::vector<double> order = left;
+    for (double &x : order)
+      x = std::isnan(x) ? -1e30 : x;
+    const auto best = static_cast<size_t>(std::ranges::max_element(order) - order.begin());
+    double sum = 0;
+    for (size_t e = 0; e < left.size(); ++e) {
+      const double factor = std::max(std::abs<double>(logits[e]), left[best]);
+      if (!((left[best] - logits[e]) / factor > 2 * rule.jitter))
+        sum += std::exp(left[e] - left[best]);
+    }
+    weights[best] = 1 / sum;
+    left[best] = -INFINITY;
+  }
+  return weights;
+}
+
 TEST_P(RouteTest, IsItsFormula) {
   const auto &[device, rule] = GetParam();
   TemporaryFolder folder;
@@ -139,7 +168,7 @@ TEST_P(RouteTest, IsItsFormula) {
   std::span<const float> weights = found.at("weights").values<float>();
   for (int64_t n = 0; n < rows; ++n) {
     const std::span<const float> row(logits.values.data() + n * experts, experts);
-    const std::vector<double> scores = scoresOf(row, rule);
+    const std::vector<double> scores = rule.jitter != 0 ? mixed(row, rule) : scoresOf(row, rule);
     std::vector<double> order =
         rule.isSigmoid || rule.corrects ? scores : std::vector<double>(row.begin(), row.end());
     for (int64_t e = 0; rule.corrects && e < experts; ++e)

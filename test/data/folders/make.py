@@ -636,6 +636,9 @@ OSS = dict(EXPERTS, num_hidden_layers=2, head_dim=12, intermediate_size=16, num_
            swiglu_limit=1.0, rope_parameters=dict(YARN, truncate=False, rope_theta=1e4))
 
 
+MIXED_LONG = dict(LONG, short_mscale=1.1, long_mscale=1.3, original_max_position_embeddings=80)
+
+
 def corrected(model):
     """The model, with corrections of its routers that matter."""
     generator = torch.Generator().manual_seed(9)
@@ -667,6 +670,8 @@ def mixtures():
             **mixed, num_experts_per_tok=2, head_dim=12, n_routed_experts=5, routed_scaling_factor=1.5, use_qk_norm=True)))),
         "glm4_moe-groups": lambda: on_cpu(c(corrected(hf.Glm4MoeForCausalLM(hf.Glm4MoeConfig(
             **mixed, num_experts_per_tok=2, head_dim=12, n_routed_experts=6, n_group=3, topk_group=2, routed_scaling_factor=1.5))))),
+        "phimoe": lambda: c(hf.PhimoeForCausalLM(hf.PhimoeConfig(
+            **whole, num_local_experts=5, router_jitter_noise=0.2, attention_bias=True, lm_head_bias=True, rope_scaling=MIXED_LONG)), first=2),
         "gpt_oss": lambda: c(hf.GptOssForCausalLM(hf.GptOssConfig(**OSS)), first=2),
         "gpt_oss-packed": lambda: packed(c(hf.GptOssForCausalLM(hf.GptOssConfig(**dict(OSS, intermediate_size=32, num_local_experts=3))))),
         "hunyuan_v1_moe": lambda: c(hf.HunYuanMoEV1ForCausalLM(hf.HunYuanMoEV1Config(

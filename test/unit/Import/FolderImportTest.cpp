@@ -338,15 +338,15 @@ TEST_F(FolderImportTest, StacksAndVectors) {
 }
 
 TEST_F(FolderImportTest, ModelsThatNoDescriptionSays) {
-  write("config.json", R"({"model_type": "phimoe"})");
+  write("config.json", R"({"model_type": "jetmoe"})");
   write("model.safetensors", safetensors(tensors));
   auto model = import(folder);
   ASSERT_FALSE(model);
   EXPECT_THAT(
       model.error().message,
       HasSubstr(
-          "config.json: model_type: expected a model without a router by sparse mixing, which "
-          "are not supported yet, found 'phimoe'"));
+          "config.json: model_type: expected a model without experts in attention, which are not "
+          "supported yet, found 'jetmoe'"));
 }
 
 TEST_F(FolderImportTest, Heads) {

@@ -37,6 +37,21 @@ static LogicalResult verifyGroups(RouteOp op, int64_t experts) {
   return success();
 }
 
+/// C6 and C7: the jitter, and the clauses that a sparse mixer excludes.
+static LogicalResult verifyMixer(RouteOp op) {
+  if (!op.getJitter().isFinite() || op.getJitter() < llvm::APFloat(0.0F))
+    return op.emitOpError("C6: expected a finite jitter of at least 0, found ")
+           << op.getJitterAttr();
+  if (op.getScore() == RouterScore::SparseMixer &&
+      (op.getCorrection() || op.getNormalise() || op.getGroups() != 1))
+    return op.emitOpError("C7: expected no correction, no normalise and one group with a "
+                          "sparse_mixer, found ")
+           << (op.getCorrection()  ? "a correction"
+               : op.getNormalise() ? "normalise"
+                                   : "groups");
+  return success();
+}
+
 LogicalResult RouteOp::verify() {
   const int64_t experts = features(getLogits()), count = static_cast<int64_t>(getCount());
   if (count < 1 || count > experts)
@@ -52,7 +67,7 @@ LogicalResult RouteOp::verify() {
           return success();
         return emitOpError("C4: expected a finite scale that is not 0, found ") << getScaleAttr();
       },
-      [&] { return verifyGroups(*this, experts); });
+      [&] { return verifyGroups(*this, experts); }, [&] { return verifyMixer(*this); });
 }
 
 void RouteOp::inferShapes(SymbolicShapes &shapes) {

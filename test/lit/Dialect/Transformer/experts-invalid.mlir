@@ -70,6 +70,22 @@ func.func @route_c5_count(%l: tensor<?x4xf32>) {
 
 // -----
 
+func.func @route_c6(%l: tensor<?x4xf32>) {
+  // expected-error @+1 {{'transformer.route' op C6: expected a finite jitter of at least 0, found -1.000000e+00}}
+  %e, %w = transformer.route %l {count = 1 : i64, jitter = -1.0 : f32} : tensor<?x4xf32> -> tensor<1x?xi32>, tensor<1x?xf32>
+  return
+}
+
+// -----
+
+func.func @route_c7(%l: tensor<?x4xf32>) {
+  // expected-error @+1 {{'transformer.route' op C7: expected no correction, no normalise and one group with a sparse_mixer, found normalise}}
+  %e, %w = transformer.route %l {count = 1 : i64, score = #transformer.router_score<sparse_mixer>, normalise} : tensor<?x4xf32> -> tensor<1x?xi32>, tensor<1x?xf32>
+  return
+}
+
+// -----
+
 func.func @experts_c1(%x: tensor<?x9xf32>, %e: tensor<2x?xi32>, %w: tensor<2x?xf32>, %w1: tensor<64x8xf32>, %w2: tensor<32x32xf32>) {
   // expected-error @+1 {{'transformer.experts' op C1: expected columns of in_weight equal to features of input 9, found 8}}
   %y = transformer.experts %x experts(%e, %w) in(%w1) out(%w2) {count = 2 : i64} : (tensor<?x9xf32>, tensor<2x?xi32>, tensor<2x?xf32>, tensor<64x8xf32>, tensor<32x32xf32>) -> tensor<?x16xf32>

@@ -17,6 +17,8 @@ func.func @route(%l: tensor<?x?x8xf32>, %b: tensor<8xf32>) -> (tensor<2x?xf32>, 
   %f, %v = transformer.route %l correction(%b : tensor<8xf32>) {count = 3 : i64, normalise, scale = 2.5 : f32, score = #transformer.router_score<sigmoid>} : tensor<?x?x8xf32> -> tensor<3x?xi32>, tensor<3x?xf32>
   // CHECK: transformer.route %{{.*}} {count = 2 : i64, groups = 4 : i64, used_groups = 2 : i64} : tensor<?x?x8xf32>
   %g, %u = transformer.route %l {count = 2 : i64, groups = 4 : i64, used_groups = 2 : i64} : tensor<?x?x8xf32> -> tensor<2x?xi32>, tensor<2x?xf32>
+  // CHECK: transformer.route %{{.*}} {count = 2 : i64, jitter = 2.500000e-01 : f32, score = #transformer.router_score<sparse_mixer>} : tensor<?x?x8xf32>
+  %h, %s = transformer.route %l {count = 2 : i64, jitter = 0.25 : f32, score = #transformer.router_score<sparse_mixer>} : tensor<?x?x8xf32> -> tensor<2x?xi32>, tensor<2x?xf32>
   return %w, %v : tensor<2x?xf32>, tensor<3x?xf32>
 }
 

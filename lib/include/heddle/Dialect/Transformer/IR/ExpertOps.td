@@ -22,7 +22,8 @@ def Transformer_ChoiceWeights : ConfinedType<2DTensorOf<[F32]>, [Transformer_Pos
 //===- Router ------------------------------------------------------------===//
 
 def Transformer_RouterScore : I32EnumAttr<"RouterScore", "function of a router's logits", [
-    I32EnumAttrCase<"Softmax", 0, "softmax">, I32EnumAttrCase<"Sigmoid", 1, "sigmoid">]> {
+    I32EnumAttrCase<"Softmax", 0, "softmax">, I32EnumAttrCase<"Sigmoid", 1, "sigmoid">,
+    I32EnumAttrCase<"SparseMixer", 2, "sparse_mixer">]> {
   let genSpecializedAttr = 0;
   let cppNamespace = "::heddle::transformer";
 }
@@ -32,6 +33,8 @@ def Transformer_RouterScoreAttr : EnumAttr<Transformer_Dialect, Transformer_Rout
   let description = [{
     * `softmax`: the softmax of a row over the experts
     * `sigmoid`: 1 / (1 + exp(-x)) of each logit
+    * `sparse_mixer`: for each chosen expert, a softmax over the experts that are not chosen before it
+      and whose logits are near its own
   }];
   let assemblyFormat = "`<` $value `>`";
 }
@@ -56,8 +59,13 @@ def Transformer_RouteOp : Transformer_Op<"route", [Pure, Transformer_ReducesRows
     groups. The score of a group is the sum of its two highest scores of experts, each with its
     correction, or its only score.
 
+    With the score `sparse_mixer`, the experts with the highest logits are chosen. The weight of a
+    chosen expert with logit m is its share in a softmax over some experts: those that are not chosen
+    before it, and whose logit s satisfies `m - s <= 2 * jitter * max(abs(s), m)`. NaN is among them.
+
     Sources: Shazeer et al., Outrageously Large Neural Networks; Jiang et al., Mixtral of Experts;
-    DeepSeek-AI, DeepSeek-V3 Technical Report (sigmoid, correction and groups).
+    DeepSeek-AI, DeepSeek-V3 Technical Report (sigmoid, correction and groups); Liu et al.,
+    GRIN: GRadient-INformed MoE (sparse mixer).
 
     Constraints:
     * C1: `count` is at least 1 and at most E.
@@ -66,6 +74,8 @@ def Transformer_RouteOp : Transformer_Op<"route", [Pure, Transformer_ReducesRows
     * C4: `scale` is finite and not 0.
     * C5: `groups` is at least 1, at most 64, and divides E. `used_groups` is at least 1 and at most
       `groups`. `count` is at most the number of experts in `used_groups` groups.
+    * C6: `jitter` is finite and at least 0.
+    * C7: a `sparse_mixer` has no `correction`, no `normalise` and one group.
 
     Example:
     ```mlir
@@ -78,7 +88,7 @@ def Transformer_RouteOp : Transformer_Op<"route", [Pure, Transformer_ReducesRows
   let arguments = (ins Transformer_Activations:$logits, Optional<Transformer_Vector>:$correction, I64Attr:$count,
                        DefaultValuedAttr<Transformer_RouterScoreAttr, "::heddle::transformer::RouterScore::Softmax">:$score,
                        UnitAttr:$normalise, DefaultValuedAttr<F32Attr, "1.0f">:$scale, DefaultValuedAttr<I64Attr, "1">:$groups,
-                       DefaultValuedAttr<I64Attr, "1">:$used_groups);
+                       DefaultValuedAttr<I64Attr, "1">:$used_groups, DefaultValuedAttr<F32Attr, "0.01f">:$jitter);
   let results = (outs Transformer_Choices:$experts, Transformer_ChoiceWeights:$weights);
   let assemblyFormat = [{
     $logits (`correction` `(` $correction^ `:` type($correction) `)`)? attr-dict `:` type($logits) `->` type($experts) `,` type($weights)
