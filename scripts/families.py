@@ -58,6 +58,9 @@ class Choice:
         chosen = self.of(*heads)  # always drawn, so that head_name does not change later draws
         return self.head_name or chosen
 
+    def random_ids(self, rows, columns):
+        return numpy.array([[self.random.randrange(self.vocabulary) for _ in range(columns)] for _ in range(rows)], numpy.int32)
+
     def bert(self, **more):
         act = self.of("gelu", "relu", "gelu_new", "silu")
         return dict(vocab_size=self.vocabulary, hidden_size=self.size, num_hidden_layers=self.layers, num_attention_heads=self.heads,
@@ -423,6 +426,22 @@ def ended(model, c):
     return model, inputs, make.results_of(make.randomised(model, 1), inputs)
 
 
+def siglip(c):
+    """As clip(); texts are filled to their maximum length, and their row is the last."""
+    text = c.bert(pad_token_id=1, bos_token_id=0, eos_token_id=c.vocabulary - 1, projection_size=c.random.randint(4, 40))
+    model = make.randomised(hf.SiglipModel(hf.SiglipConfig(text_config=text, vision_config=c.vision())), 1)
+    ids = c.random_ids(3, c.positions)
+    inputs = {"source": ids, "source.lengths": numpy.full(3, c.positions, numpy.int32)}
+    return model, inputs, make.results_of(model, inputs)
+
+
+def siglip_vision(c):
+    model = hf.SiglipVisionModel(hf.SiglipVisionConfig(**c.vision()))
+    model, inputs, _ = make.image_case(model)
+    with make.torch.no_grad():
+        return model, inputs, {"output": model(pixel_values=make.torch.tensor(inputs["source"])).pooler_output.numpy()}
+
+
 def clip_vision(c):
     config = hf.CLIPVisionConfig(**c.vision(projection_dim=c.random.randint(4, 40)))
     return make.image_case(getattr(hf, "CLIPVision" + c.head_of(CLIP_HEADS))(config))
@@ -549,6 +568,8 @@ FAMILIES = {
     "phimoe": causal("Phimoe", phimoe, others=()),
     "gpt_oss": causal("GptOss", gpt_oss, others=()),
     "clip": with_heads(["Model"], clip),
+    "siglip": with_heads(["Model"], siglip),
+    "siglip_vision_model": with_heads(["Model"], siglip_vision),
     "gemma3": with_heads(["ForConditionalGeneration"], gemma3_images),
     "clip_text_model": with_heads(CLIP_HEADS, clip_text),
     "clip_vision_model": with_heads(CLIP_HEADS, clip_vision),

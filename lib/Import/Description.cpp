@@ -140,6 +140,9 @@ ModelFacts heddle::factsOf(const Description &d) {
   text.unitLength = d.encoder && !d.encoder->output.empty() && !d.encoder->output.back().dense;
   if (d.source)
     facts.source = sideFacts(*d.source, "source");
+  // Where attention masks padding, the ids of a tokenizer need none.
+  if (facts.source && facts.source->length && text.padded && !facts.source->tokenizerFile.empty())
+    facts.source->most = std::exchange(facts.source->length, std::nullopt);
   if (d.target)
     facts.target = sideFacts(*d.target, "target");
   if (d.detector) {

@@ -215,7 +215,8 @@ struct StackDescription {
   std::optional<NormDescription> norm; ///< after the last layer
   /// Poolings whose results are concatenated; empty: every position is a result.
   std::vector<std::string> pool;
-  int64_t pooledSize = 0; ///< features after pooling
+  std::optional<LayerDescription> poolLayer; ///< of the pooling by attention
+  int64_t pooledSize = 0;                    ///< features after pooling
   /// In `encode_packed`, `source.parts` gives the starts of the pooled ranges, instead of
   /// `source.starts`.
   bool poolsParts = false;

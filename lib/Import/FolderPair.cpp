@@ -55,25 +55,33 @@ static void joinWeights(ImportedModel &model, ImportedModel images) {
   model.weights = makeViewSource(std::move(name), std::move(views), std::move(owned));
 }
 
-/// Factor of cosines, which the checkpoint stores as a logarithm; 0: it has none.
-static Expected<double> scaleOf(const std::string &root, const ImportOptions &options) {
-  if (!options.needsWeights)
-    return 0.0;
-  FolderModel folder = HEDDLE_TRY(FolderModel::open(root));
-  const auto checkpoint = HEDDLE_TRY(folder.openWeights());
-  const int index = checkpoint->find("logit_scale");
-  if (index < 0 || checkpoint->tensors()[static_cast<size_t>(index)].elements() != 1)
-    return 0.0;
-  HEDDLE_TRY(checkpoint->checkReadable(index));
-  float logarithm = 0;
-  checkpoint->read(index, 0, std::span(&logarithm, 1));
-  return std::exp(static_cast<double>(logarithm));
+/// A tensor of one number, or none.
+static Expected<std::optional<double>> numberOf(const WeightSource &checkpoint, const char *name) {
+  const int index = checkpoint.find(name);
+  if (index < 0 || checkpoint.tensors()[static_cast<size_t>(index)].elements() != 1)
+    return std::optional<double>();
+  HEDDLE_TRY(checkpoint.checkReadable(index));
+  float number = 0;
+  checkpoint.read(index, 0, std::span(&number, 1));
+  return std::optional<double>(number);
 }
 
-static Status joinFacts(ImportedModel &model, const ImportedModel &images, double scale) {
+/// Takes the factor of cosines, which the checkpoint stores as a logarithm, and what is added.
+static Status takeScale(TextFacts &facts, const std::string &root) {
+  FolderModel folder = HEDDLE_TRY(FolderModel::open(root));
+  const auto checkpoint = HEDDLE_TRY(folder.openWeights());
+  if (auto logarithm = HEDDLE_TRY(numberOf(*checkpoint, "logit_scale")))
+    facts.imageScale = std::exp(*logarithm);
+  facts.imageBias = HEDDLE_TRY(numberOf(*checkpoint, "logit_bias"));
+  return {};
+}
+
+static Status joinFacts(ImportedModel &model, const ImportedModel &images, const std::string &root,
+                        const ImportOptions &options) {
   ModelFacts facts = HEDDLE_TRY(modelFactsFromJson(model.facts));
   facts.image = HEDDLE_TRY(modelFactsFromJson(images.facts)).source;
-  facts.text.imageScale = scale;
+  if (options.needsWeights)
+    HEDDLE_TRY(takeScale(facts.text, root));
   model.facts = toJson(facts);
   return {};
 }
@@ -88,7 +96,7 @@ Expected<ImportedModel> heddle::importPair(const std::string &root, const std::s
   ofImages.needsTexts = false; // commands on texts need no steps for images
   ImportedModel model = HEDDLE_TRY(importFolder(root, ofTexts, context));
   ImportedModel second = HEDDLE_TRY(importFolder(root, ofImages, context));
-  HEDDLE_TRY(joinFacts(model, second, HEDDLE_TRY(scaleOf(root, options))));
+  HEDDLE_TRY(joinFacts(model, second, root, options));
   moveFunctions(*second.module, *model.module);
   model.texts.merge(second.texts);
   for (auto [from, to] :

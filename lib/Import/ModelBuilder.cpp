@@ -40,7 +40,7 @@ Value ModelBuilder::tokens(FunctionBuilder &f, Call call) {
 /// One row per patch, after the learned rows.
 Value ModelBuilder::imageRows(FunctionBuilder &f, const ImageDescription &image) {
   int64_t channels = image.channels, side = image.patch;
-  Value pixels = f.input(
+  Value pixels = map = f.input(
       "source", f.tensor({-1, channels, image.height, image.width}),
       {"B", std::to_string(channels), std::to_string(image.height), std::to_string(image.width)});
   Value weight = f.weight("source.patch.weight", {d.size, channels, side, side});
@@ -160,6 +160,8 @@ Value ModelBuilder::finalNorm(FunctionBuilder &f, Value x, Call call) {
 Value ModelBuilder::pool(FunctionBuilder &f, Value x, ArrayRef<std::string> words, Call call) {
   if (words.empty())
     return x;
+  if (stack(call).poolLayer)
+    return poolByAttention(f, x, call);
   SmallVector<Attribute> kinds;
   for (const std::string &word : words)
     kinds.push_back(PoolingAttr::get(&context, *symbolizePooling(dialectWord(word))));

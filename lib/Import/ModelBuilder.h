@@ -100,6 +100,7 @@ private:
   mlir::Value dropped(FunctionBuilder &f, mlir::Value x, const char *place, Call call);
   mlir::Value finalNorm(FunctionBuilder &f, mlir::Value x, Call call);
   mlir::Value pool(FunctionBuilder &f, mlir::Value x, llvm::ArrayRef<std::string> words, Call call);
+  mlir::Value poolByAttention(FunctionBuilder &f, mlir::Value x, Call call);
   mlir::Value outputStages(FunctionBuilder &f, mlir::Value x, Call call);
   mlir::Value logits(FunctionBuilder &f, mlir::Value x, Call call);
   void outcome(FunctionBuilder &f, mlir::Value x, Call call);
@@ -131,7 +132,7 @@ private:
   TensorNames names;
   mlir::OwningOpRef<mlir::ModuleOp> module;
   mlir::Value encoded; ///< the memory, if the function also encodes
-  mlir::Value map;     ///< the map of images of any size
+  mlir::Value map;     ///< the map of images of any size, or images of one size
   mlir::Value places;  ///< the positions of its places, if attention adds them
 };
 

@@ -210,6 +210,22 @@ Value ModelBuilder::crossAttention(FunctionBuilder &f, Value x, size_t index, Ca
   });
 }
 
+/// The result of one learned row that attends to the rows of each image, and of a feed-forward block.
+Value ModelBuilder::poolByAttention(FunctionBuilder &f, Value x, Call call) {
+  const LayerDescription &layer = *stack(call).poolLayer;
+  const AttentionDescription &a = layer.self;
+  const std::string name = "encoder.pool", prefix = name + ".attention";
+  Value row = RepeatRowsOp::create(f.b, f.loc, map, f.weight(name + ".query.weight", {1, d.size}));
+  const std::optional<MaskExpression> unmasked;
+  Site site{a, unmasked, prefix, name + ".", /*cross=*/true, call};
+  Value y = attend(f, site, heads(f, row, a, prefix, "query"), heads(f, x, a, prefix, "key"),
+                   heads(f, x, a, prefix, "value"));
+  y = sublayer(f, y, y, layer.place, layer.ffnNorm, name + ".ffn", call,
+               [&](Value in) { return block(f, in, layer.ffn, name + ".ffn", layer.ffn.size); });
+  return PoolOp::create(f.b, f.loc, y, Value(), Value(),
+                        f.b.getArrayAttr(PoolingAttr::get(&context, Pooling::Cls)));
+}
+
 /// The limit of a gate; null without one.
 static FloatAttr limitOf(FunctionBuilder &f, const FfnDescription &ffn) {
   return ffn.gateLimit ? f.b.getF32FloatAttr(static_cast<float>(*ffn.gateLimit)) : FloatAttr();

@@ -325,6 +325,24 @@ void StackReader::output(StackDescription &stack) {
   }
 }
 
+/// Reads how rows become one. The pooling by attention has the parts of a layer.
+void StackReader::pooling(StackDescription &stack) {
+  stack.pool = own.words("pool");
+  auto expect = [&](const std::string &expected) {
+    errors.expected(own.path("pool"), expected, shown(*own.find("pool")));
+  };
+  if (!stack.pool.empty() && model.isEncoderDecoder())
+    expect("null where a decoder reads the encoder's output");
+  if (stack.pool != std::vector<std::string>{"attention"} || errors.failed())
+    return;
+  if (isDecoder() || !model.source->image)
+    return expect("another pooling without source.image");
+  stack.poolLayer = layer(stack, Keys(), stack.layers.size());
+  const FfnDescription &ffn = stack.poolLayer->ffn;
+  if (ffn.experts || ffn.convolution || ffn.hasSlopes || stack.poolLayer->self.bias)
+    expect("another pooling with experts, conv1x1, xielu or a score-bias");
+}
+
 StackDescription StackReader::read() {
   for (const char *key : {"cross", "cross-mask"})
     if (own.has(key) && !hasCross())
@@ -343,11 +361,7 @@ StackDescription StackReader::read() {
     stack.layers.push_back(layer(stack, override, i));
   }
   documents(stack);
-  // An encoder that a decoder reads cannot be pooled.
-  stack.pool = own.words("pool");
-  if (!stack.pool.empty() && model.isEncoderDecoder())
-    errors.expected(own.path("pool"), "null where a decoder reads the encoder's output",
-                    shown(*own.find("pool")));
+  pooling(stack);
   stack.poolsParts = !stack.pool.empty() && own.get<bool>("pool-parts");
   if (own.get<bool>("pool-parts") && stack.pool.empty())
     errors.expected(own.path("pool-parts"), "false without pool", "true");

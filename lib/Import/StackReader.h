@@ -49,6 +49,7 @@ private:
   void position(StackDescription &stack);
   PositionDescription position(const StackDescription &stack, const Keys &in, const Keys &override,
                                int64_t headSize);
+  void pooling(StackDescription &stack);
   void output(StackDescription &stack);
   AttentionDescription attention(const Keys &in, const Keys &own);
   void distances(const AttentionDescription &a, const std::string &path);

@@ -226,15 +226,17 @@ struct TextFacts {
   std::optional<TokenVectorFacts> perToken; ///< a vector for each token
   Languages languages;
   std::vector<TextTask> tasks;
-  double imageScale = 0;             ///< of a model of texts and images: factor of cosines; 0: none
+  double imageScale = 0; ///< of a model of texts and images: factor of cosines; 0: none
+  /// The same, which is added: each label then has a sigmoid of its own. None: a softmax over labels.
+  std::optional<double> imageBias;
   std::optional<SpeechFacts> speech; ///< set in a speech model
   /// JSON of the recipe of training (Training/Recipe.h); empty: compiled without `--training`.
   std::string training;
   int64_t size = 0; ///< with `training`: features of a row
   HEDDLE_FIELDS(0, kind, sequenceFirst, padded, packed, poolsParts, unitLength, classes, labelsFile,
                 problem, sigmoidScores, head, maskToken, prompts, defaultPrompt, promptIsPooled,
-                dimensions, similarity, sparse, perToken, languages, tasks, imageScale, speech,
-                training, size)
+                dimensions, similarity, sparse, perToken, languages, tasks, imageScale, imageBias,
+                speech, training, size)
 };
 
 /// All that a compiled file says of the texts of its model.

@@ -4,10 +4,12 @@
 //
 // The logit of a label is the cosine of the vectors of the image and of the
 // label's sentence, times the factor of the folder. Probabilities are the
-// softmax over all labels.
+// softmax over all labels, or, if the folder has a bias too, a sigmoid for each.
 #include "LabelsOfTexts.h"
 
 #include "heddle/Support/Try.h"
+
+#include <algorithm>
 
 using namespace heddle;
 
@@ -33,8 +35,13 @@ Status heddle::classifyImagesByLabels(OpenedEncoder &opened, const ClassifyComma
   auto answer = [&](const EncodedAnswer &image) -> Expected<std::string> {
     std::vector<float> logits;
     for (const std::vector<float> &vector : *vectors)
-      logits.push_back(static_cast<float>(cosine(image.values, vector) * opened.model.imageScale));
-    return labelsAnswer(command, image.number, image.text, softmax(logits));
+      logits.push_back(static_cast<float>(cosine(image.values, vector) * opened.model.imageScale +
+                                          opened.model.imageBias.value_or(0)));
+    if (!opened.model.imageBias)
+      return labelsAnswer(command, image.number, image.text, softmax(logits));
+    std::vector<double> scores(logits.size());
+    std::ranges::transform(logits, scores.begin(), sigmoid);
+    return labelsAnswer(command, image.number, image.text, scores);
   };
   return encodeTexts(opened, run, TextContext(), in, out, notes, answer,
                      [&](uint64_t number, const std::string &message) {

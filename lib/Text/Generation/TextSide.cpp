@@ -132,6 +132,10 @@ static Expected<EncodedText> tokenized(const TextSide &side, std::string_view te
     if (tokens.special[i] && std::ranges::count(side.languages, tokens.ids[i]))
       tokens.ids[i] = *side.language;
   encoded.ids = std::move(tokens.ids);
+  if (side.length && !context.uncut) { // padding that attention does not mask
+    encoded.ids.resize(static_cast<size_t>(*side.length), side.padding);
+    tokens.typeIds.resize(encoded.ids.size(), 0);
+  }
   encoded.leftOut = std::min(context.leftOut, static_cast<int64_t>(encoded.ids.size()));
   encoded.tokens = std::move(tokens);
   return encoded;

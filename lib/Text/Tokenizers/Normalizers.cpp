@@ -135,7 +135,11 @@ Read readStrip(const JsonField &field) {
 
 Read readPrepend(const JsonField &field) {
   auto prefix = HEDDLE_TRY(field.textAt("prepend"));
-  return simple([prefix](AlignedText &text) { text.prepend(prefix); });
+  const bool atStart = HEDDLE_TRY(field.flagAt("at_start", false)); // Heddle's own key
+  return simple([prefix, atStart](AlignedText &text) {
+    if (!atStart || text.origin() == 0)
+      text.prepend(prefix);
+  });
 }
 
 Read readNormalizers(const JsonField &field) {

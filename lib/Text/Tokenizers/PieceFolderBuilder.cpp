@@ -194,6 +194,12 @@ Expected<Json> PieceFolderBuilder::take(const std::string &family) {
     json["added_tokens"].push_back(std::move(entry));
   if (!isClass)
     json["decoder"] = decoder();
+  if (!first.is_null()) {
+    Json steps = first;
+    steps.push_back(std::move(json["normalizer"]));
+    steps.push_back({{"type", "Prepend"}, {"prepend", blankMark}, {"at_start", true}});
+    json["normalizer"] = sequenceJson("normalizers", std::move(steps));
+  }
   return json;
 }
 

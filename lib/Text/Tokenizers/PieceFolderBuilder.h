@@ -71,6 +71,13 @@ public:
   /// Adds Marian's language tokens, which only match at the beginning of a text.
   void cutOutLanguages();
 
+  /// Sets the normalizers that a class applies before SentencePiece's. Only the beginning of a text gets
+  /// a blank in front, not what follows a special token.
+  void normalizeFirst(Json steps) {
+    first = std::move(steps);
+    model.prefixes = false;
+  }
+
   /// Sets the templates of one text and of two: tokens, "$A" and "$B", separated by blanks. The
   /// second text and the tokens after it have the type `second`.
   void surround(const std::string &one, const std::string &two, int second = 0) {
@@ -132,6 +139,7 @@ private:
   int64_t firstPiece = 0;          ///< of the file, that the class keeps
   std::vector<std::string> notes;
   std::map<std::string, Json> added; ///< sorted, so the order does not depend on the folder's
+  Json first;                        ///< normalizers of the class
   std::string single, pair;
   int secondType = 0;
 };

@@ -12,6 +12,7 @@
 #include "LanguageCodes.h"
 #include "PieceFolderBuilder.h"
 #include "TokenizerClasses.h"
+#include "TokenizerJson.h"
 
 #include "heddle/Support/Text.h"
 #include "heddle/Support/Try.h"
@@ -309,6 +310,23 @@ Status buildMarian(PieceFolderBuilder &builder) {
   return {};
 }
 
+/// SigLIP: text without ASCII punctuation, in lower case unless the folder says otherwise.
+Status buildSiglip(PieceFolderBuilder &builder) {
+  builder.numberPieces(0, 0);
+  for (const auto &[key, usual] :
+       {std::pair("eos_token", "</s>"), {"pad_token", "</s>"}, {"unk_token", "<unk>"}})
+    builder.cutOut(builder.special(key, usual));
+  Json steps = Json::array({replaceJson("String", blankMark, " ")});
+  if (HEDDLE_TRY(builder.settings().flagAt("do_lower_case", true)))
+    steps.push_back({{"type", "Lowercase"}});
+  steps.push_back(replaceJson("Regex", "[!-/:-@\\[-`{-~]", ""));
+  steps.push_back(replaceJson("Regex", "[\\s\\x{1c}-\\x{1f}]+", " ")); // of Python
+  builder.normalizeFirst(std::move(steps));
+  const std::string end = builder.special("eos_token", "</s>");
+  builder.surround("$A " + end, "$A " + end + " $B " + end);
+  return {};
+}
+
 constexpr PieceSplitter components = PieceSplitter::Components, python = PieceSplitter::Python;
 
 const PieceFamily families[] = {
@@ -327,6 +345,7 @@ const PieceFamily families[] = {
     {"MBart50", {}, {"sentencepiece.bpe.model"}, buildMbart50, nullptr, components},
     {"Nllb", {"nllb-moe"}, {"sentencepiece.bpe.model"}, buildNllb, nullptr, components},
     {"Pegasus", {"pegasus"}, {"spiece.model"}, buildPegasus, nullptr, components},
+    {"Siglip", {"siglip"}, {"spiece.model"}, buildSiglip, nullptr, python},
     {"M2M100",
      {"m2m_100"},
      {"sentencepiece.bpe.model", "vocab.json"},

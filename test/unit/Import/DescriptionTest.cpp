@@ -248,12 +248,12 @@ TEST_F(DescriptionTest, PoolingsSideBySide) {
   };
   EXPECT_EQ(with({"cls", "mean"}), "no error");
   EXPECT_EQ(with("first"), "m.json: encoder.pool: expected one of cls, mean, last, max, "
-                           "weighted-mean, mean-sqrt, sum, found 'first'");
+                           "weighted-mean, mean-sqrt, sum, attention, found 'first'");
   EXPECT_EQ(with({"cls", "first"}), "m.json: encoder.pool.1: expected one of cls, mean, last, max, "
                                     "weighted-mean, mean-sqrt, sum, found 'first'");
   EXPECT_EQ(with(Json::array()), "m.json: encoder.pool: expected 1 to 16 pool, found 0");
   EXPECT_EQ(with(3), "m.json: encoder.pool: expected one of cls, mean, last, max, weighted-mean, "
-                     "mean-sqrt, sum, or a list of them, found 3");
+                     "mean-sqrt, sum, attention, or a list of them but the last, found 3");
   Json pooled = {{"pool", "mean"}, {"size", 3}};
   EXPECT_EQ(with(nullptr, pooled), "no error");
   EXPECT_EQ(with(nullptr, {{"pool", "max"}, {"size", 3}}), "no error");
