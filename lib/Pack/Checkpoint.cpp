@@ -6,6 +6,7 @@
 
 #include "heddle/Pack/Checkpoint.h"
 
+#include "heddle/Pack/PytorchFile.h"
 #include "heddle/Pack/Safetensors.h"
 #include "heddle/Pack/TensorNames.h"
 #include "heddle/Support/Json.h"
@@ -19,6 +20,11 @@
 namespace heddle {
 
 namespace fs = std::filesystem;
+
+/// A file of tensors in the format that its name says.
+static Expected<std::unique_ptr<WeightSource>> openTensors(const std::string &path) {
+  return path.ends_with(".bin") ? openPytorchFile(path) : openSafetensors(path);
+}
 
 namespace {
 /// Tensors of several files as one source.
@@ -68,7 +74,7 @@ Status Shards::read(const nlohmann::ordered_json &map, const fs::path &folder,
     if (!isThere(shard))
       return inputError(place + ": expected the file " + shard + ", found no such file");
     std::unique_ptr<WeightSource> &source = sources[name];
-    source = HEDDLE_TRY(openSafetensors(shard));
+    source = HEDDLE_TRY(openTensors(shard));
     files.push_back(shard);
     for (size_t index = 0; index < source->tensors().size(); ++index) {
       const TensorInfo &info = source->tensors()[index];
@@ -92,31 +98,28 @@ Status Shards::read(const nlohmann::ordered_json &map, const fs::path &folder,
 /// How to write model.safetensors without losing the model's head, which conversion with a class
 /// that the folder does not name would drop.
 static std::string conversionHint(const std::string &className, std::string_view file) {
-  if (!className.empty() && !file.starts_with("pytorch"))
+  if (!className.empty())
     return "Transformers 4 with the framework of that file converts it: " + className +
            ".from_pretrained(FOLDER, " + (file.starts_with("tf") ? "from_tf" : "from_flax") +
            "=True).save_pretrained(FOLDER)";
-  if (!className.empty())
-    return "Transformers converts it: " + className +
-           ".from_pretrained(FOLDER).save_pretrained(FOLDER)";
-  if (file == "pytorch_model.bin")
-    return "Python converts it: safetensors.torch.save_file({k: v.clone() for k, v in "
-           "torch.load('pytorch_model.bin', weights_only=True).items()}, 'model.safetensors')";
   return "the class of Transformers that the model was saved from converts it";
+}
+
+/// The file with the tensors of a folder, or the index that names several; none if there is none.
+static std::optional<std::string> checkpointFile(const fs::path &folder) {
+  for (const char *name : {"model.safetensors", "model.safetensors.index.json", "pytorch_model.bin",
+                           "pytorch_model.bin.index.json"})
+    if (isThere(folder / name))
+      return (folder / name).string();
+  return std::nullopt;
 }
 
 Expected<std::unique_ptr<WeightSource>> openCheckpoint(const std::string &folder,
                                                        std::vector<std::string> &files,
                                                        const std::string &className) {
-  fs::path single = fs::path(folder) / "model.safetensors",
-           index = fs::path(folder) / "model.safetensors.index.json";
-  if (isThere(single)) {
-    files.push_back(single.string());
-    return withModelNames(HEDDLE_TRY(openSafetensors(single.string())));
-  }
-  if (!isThere(index)) {
-    for (const char *other :
-         {"pytorch_model.bin", "pytorch_model.bin.index.json", "tf_model.h5", "flax_model.msgpack"})
+  const std::optional<std::string> found = checkpointFile(folder);
+  if (!found) {
+    for (const char *other : {"tf_model.h5", "flax_model.msgpack"})
       if (isThere(fs::path(folder) / other))
         return inputError(folder + ": expected model.safetensors, found " + other + " only; " +
                           conversionHint(className, other));
@@ -128,12 +131,14 @@ Expected<std::unique_ptr<WeightSource>> openCheckpoint(const std::string &folder
                                    "merge_and_unload().save_pretrained(FOLDER)"
                                  : "neither"));
   }
-  std::string text = HEDDLE_TRY(readTextFile(index.string(), int64_t(1) << 28));
-  auto json = HEDDLE_TRY(parseJson(text, index.string()));
+  files.push_back(*found);
+  if (!found->ends_with(".json"))
+    return withModelNames(HEDDLE_TRY(openTensors(*found)));
+  std::string text = HEDDLE_TRY(readTextFile(*found, int64_t(1) << 28));
+  auto json = HEDDLE_TRY(parseJson(text, *found));
   if (!json.is_object() || !json.contains("weight_map") || !json["weight_map"].is_object())
-    return inputError(index.string() + ": weight_map: expected an object, found none");
-  files.push_back(index.string());
-  auto shards = std::make_unique<Shards>(index.string());
+    return inputError(*found + ": weight_map: expected an object, found none");
+  auto shards = std::make_unique<Shards>(*found);
   HEDDLE_TRY(shards->read(json["weight_map"], folder, files));
   return withModelNames(std::move(shards));
 }

@@ -7,15 +7,13 @@
 
 #include "heddle/Pack/Safetensors.h"
 
-#include "heddle/Support/Float.h"
+#include "FileTensors.h"
+
 #include "heddle/Support/Json.h"
 #include "heddle/Support/MappedBytes.h"
 #include "heddle/Support/Try.h"
-#include "heddle/Support/WideClones.h"
 
 #include <algorithm>
-#include <cassert>
-#include <cstring>
 #include <nlohmann/json.hpp>
 #include <numeric>
 #include <optional>
@@ -42,65 +40,17 @@ constexpr FileType fileTypes[] = {
     {"U64", "u64", 8},   {"U32", "u32", 4},        {"U16", "u16", 2},       {"U8", "u8", 1},
     {"BOOL", "bool", 1}, {"F8_E4M3", "f8e4m3", 1}, {"F8_E5M2", "f8e5m2", 1}};
 
-/// Range of a tensor's bytes, relative to the start of the data.
-struct Extent {
-  uint64_t begin = 0, end = 0;
-};
-
-template <float (*widened)(uint16_t)>
-HEDDLE_IN_CLONE void widen(const std::byte *from, float *out, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    uint16_t bits; // memcpy, since the data may be unaligned
-    std::memcpy(&bits, from + i * 2, 2);
-    out[i] = widened(bits);
-  }
-}
-HEDDLE_WIDE_CLONES void widenHalves(const std::byte *from, float *out, size_t count) {
-  widen<floatFromHalf>(from, out, count);
-}
-HEDDLE_WIDE_CLONES void widenBFloats(const std::byte *from, float *out, size_t count) {
-  widen<floatFromBFloat>(from, out, count);
-}
-
-/// Rounds f64 to f32, as loading the model in f32 does.
-void narrow(const std::byte *from, float *out, size_t count) {
-  for (size_t i = 0; i < count; ++i) {
-    double value; // memcpy, since the data may be unaligned
-    std::memcpy(&value, from + i * sizeof value, sizeof value);
-    out[i] = static_cast<float>(value);
-  }
-}
-
-class Safetensors : public WeightSource {
+class Safetensors : public FileTensors {
 public:
-  Safetensors(MappedBytes file, std::string path) : file(std::move(file)), path(std::move(path)) {}
+  using FileTensors::FileTensors;
 
   Status readHeader();
 
-  const std::string &name() const override { return path; }
-  const std::vector<TensorInfo> &tensors() const override { return infos; }
-  void read(int tensor, int64_t first, std::span<float> out) const override;
-  std::span<const float> inPlace(int tensor) const override;
-  std::span<const std::byte> bytes(int tensor) const override {
-    return contents.subspan(extents[tensor].begin, extents[tensor].end - extents[tensor].begin);
-  }
-
 private:
-  /// Names of tensors are arbitrary text, but a message is one line.
-  Error fail(const std::string &message) const {
-    return inputError(path + ": " + printable(message));
-  }
   Status readTensor(const std::string &tensor, const Json &json);
   Status readType(TensorInfo &info, const Json &json, int64_t &bytes) const;
   Status readShape(TensorInfo &info, const Json &json, int64_t bytes, uint64_t &size) const;
   Status checkExtents() const;
-  const std::byte *data(int tensor) const { return contents.data() + extents[tensor].begin; }
-
-  MappedBytes file;
-  std::string path;
-  std::span<const std::byte> contents; ///< data after the header
-  std::vector<TensorInfo> infos;
-  std::vector<Extent> extents; ///< one per tensor
 };
 
 /// Value of a size or an offset; none if it is not an unsigned integer or exceeds int64.
@@ -224,33 +174,6 @@ Status Safetensors::checkExtents() const {
     return fail("expected " + std::to_string(end) + " bytes of data, found " +
                 std::to_string(contents.size()));
   return {};
-}
-
-void Safetensors::read(int tensor, int64_t first, std::span<float> out) const {
-  const std::string &type = infos[tensor].type;
-  if (out.empty()) // an empty span may have a null address, which memcpy does not allow
-    return;
-  if (type == "f32") {
-    std::memcpy(out.data(), data(tensor) + first * 4, out.size() * 4);
-    return;
-  }
-  if (type == "f64") {
-    narrow(data(tensor) + first * 8, out.data(), out.size());
-    return;
-  }
-  assert((type == "f16" || type == "bf16") && "require() lets no other type pass");
-  const std::byte *source = data(tensor) + first * 2;
-  if (type == "f16")
-    widenHalves(source, out.data(), out.size());
-  else
-    widenBFloats(source, out.data(), out.size());
-}
-
-std::span<const float> Safetensors::inPlace(int tensor) const {
-  const std::byte *start = data(tensor);
-  if (infos[tensor].type != "f32" || reinterpret_cast<uintptr_t>(start) % alignof(float) != 0)
-    return {};
-  return {reinterpret_cast<const float *>(start), static_cast<size_t>(infos[tensor].elements())};
 }
 
 } // namespace

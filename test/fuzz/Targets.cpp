@@ -12,6 +12,7 @@
 #include "heddle/Generation/Vocabulary.h"
 #include "heddle/Images/Image.h"
 #include "heddle/Pack/GgufWeights.h"
+#include "heddle/Pack/PytorchFile.h"
 #include "heddle/Pack/Safetensors.h"
 #include "heddle/Runtime/Npy.h"
 #include "heddle/Support/Artifact.h"
@@ -103,9 +104,8 @@ void fuzz::readSound(std::string_view bytes) {
     std::abort();
 }
 
-void fuzz::readSafetensors(std::string_view bytes) {
-  MemoryFile file(bytes);
-  auto source = openSafetensors(file.path());
+/// Reads the first elements of each tensor.
+static void readFirst(const Expected<std::unique_ptr<WeightSource>> &source) {
   if (succeeded(source))
     for (int t = 0; t < static_cast<int>((*source)->tensors().size()); ++t) {
       const TensorInfo &tensor = (*source)->tensors()[static_cast<size_t>(t)];
@@ -113,6 +113,16 @@ void fuzz::readSafetensors(std::string_view bytes) {
       if (tensor.type == "f32" || tensor.type == "f16" || tensor.type == "bf16")
         (*source)->read(t, 0, first);
     }
+}
+
+void fuzz::readSafetensors(std::string_view bytes) {
+  MemoryFile file(bytes);
+  readFirst(openSafetensors(file.path()));
+}
+
+void fuzz::readPytorch(std::string_view bytes) {
+  MemoryFile file(bytes);
+  readFirst(openPytorchFile(file.path()));
 }
 
 void fuzz::readNpy(std::string_view bytes) {

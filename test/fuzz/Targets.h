@@ -15,6 +15,7 @@ namespace heddle::fuzz {
 void readProgram(std::string_view bytes);     ///< a manifest's program
 void readArtifact(std::string_view bytes);    ///< a .heddle file
 void readSafetensors(std::string_view bytes); ///< a checkpoint
+void readPytorch(std::string_view bytes);     ///< a checkpoint of torch.save
 void readNpy(std::string_view bytes);         ///< an input of `heddle run`
 void readText(std::string_view bytes);        ///< a text model, or a vocabulary and a text
 void readTokenizer(std::string_view bytes);   ///< a tokenizer, a NUL and a text
@@ -38,6 +39,7 @@ inline constexpr Target targets[] = {
     {"program", readProgram},
     {"artifact", readArtifact},
     {"safetensors", readSafetensors},
+    {"pytorch", readPytorch},
     {"npy", readNpy},
     {"text", readText},
     {"size", readSize},

@@ -639,6 +639,17 @@ OSS = dict(EXPERTS, num_hidden_layers=2, head_dim=12, intermediate_size=16, num_
 MIXED_LONG = dict(LONG, short_mscale=1.1, long_mscale=1.3, original_max_position_embeddings=80)
 
 
+def pickled(case):
+    """The same folder with its tensors in a file of torch.save."""
+    def extra(folder):
+        path = os.path.join(folder, "model.safetensors")
+        torch.save(safetensors.torch.load_file(path), os.path.join(folder, "pytorch_model.bin"))
+        os.remove(path)
+
+    case[0].extra = extra
+    return case
+
+
 def corrected(model):
     """The model, with corrections of its routers that matter."""
     generator = torch.Generator().manual_seed(9)
@@ -869,6 +880,7 @@ CASES = {
     "deberta-masked-v3": lambda: text_case(hf.DebertaV2ForMaskedLM(hf.DebertaV2Config(
         **dict(SHALLOW_DEBERTA, relative_attention=False, position_biased_input=True), legacy=False, tie_word_embeddings=False))),
     "bert": lambda: text_case(hf.BertModel(hf.BertConfig(**BERT), add_pooling_layer=False), types=2),
+    "bert-pickled": lambda: on_cpu(pickled(text_case(hf.BertForSequenceClassification(hf.BertConfig(**SHALLOW, **LABELS)), types=2))),
     "bert-classes": lambda: text_case(hf.BertForSequenceClassification(hf.BertConfig(**SHALLOW, **LABELS)), types=2),
     "bert-tokens": lambda: text_case(hf.BertForTokenClassification(hf.BertConfig(**SHALLOW, **LABELS))),
     "bert-answers": lambda: text_case(hf.BertForQuestionAnswering(hf.BertConfig(**SHALLOW))),

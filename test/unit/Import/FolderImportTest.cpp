@@ -466,8 +466,10 @@ TEST_F(FolderImportTest, Checkpoints) {
   std::filesystem::remove(folder + "/model.safetensors");
   EXPECT_THAT(imported(), HasSubstr("expected model.safetensors or model."));
   write("pytorch_model.bin", "x");
-  EXPECT_THAT(imported(), HasSubstr("found pytorch_model.bin only; Python converts it: "
-                                    "safetensors.torch.save_file("));
+  EXPECT_THAT(imported(), HasSubstr("pytorch_model.bin: expected a ZIP file, found another kind"));
+  std::filesystem::remove(folder + "/pytorch_model.bin");
+  write("tf_model.h5", "x");
+  EXPECT_THAT(imported(), HasSubstr("expected model.safetensors, found tf_model.h5 only; "));
   // Import two shards and an index.
   std::vector<TensorInfo> first(tensors.begin(), tensors.begin() + 3),
       second(tensors.begin() + 3, tensors.end());
