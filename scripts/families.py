@@ -390,6 +390,15 @@ def ministral3(c):
         mscale_all_dim=c.of(0.0, 1.0)))
 
 
+def mistral3(c):
+    """As gemma3_images()."""
+    text = ministral3(c) | dict(model_type="ministral3", vocab_size=67)
+    vision = dict(make.SIGLIP, model_type="pixtral", head_dim=6, num_channels=3)
+    return make.decoder_case(hf.Mistral3ForConditionalGeneration(hf.Mistral3Config(
+        text_config=text, vision_config=vision, image_token_index=66, spatial_merge_size=1, attn_implementation="eager",
+        tie_word_embeddings=False)), words=64)
+
+
 def t5gemma(c):
     """Stacks of other layers and heads, and of the same rows."""
     width = c.shared_rows()
@@ -595,6 +604,7 @@ if hasattr(hf, "NanoChatForCausalLM"):
     FAMILIES["nanochat"] = causal("NanoChat", lambda c: square(c, final_logit_softcapping=c.of(None, 3.0)), others=())
 if hasattr(hf, "Ministral3ForCausalLM"):
     FAMILIES["ministral3"] = causal("Ministral3", ministral3, others=())
+    FAMILIES["mistral3"] = with_heads(["ForConditionalGeneration"], mistral3)
 if hasattr(hf, "GteModel"):
     FAMILIES |= {
         "gte": native("Gte", lambda c: c.bert(type_vocab_size=c.of(1, 2))),
