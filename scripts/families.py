@@ -445,10 +445,7 @@ def siglip(c):
 
 
 def siglip_vision(c):
-    model = hf.SiglipVisionModel(hf.SiglipVisionConfig(**c.vision()))
-    model, inputs, _ = make.image_case(model)
-    with make.torch.no_grad():
-        return model, inputs, {"output": model(pixel_values=make.torch.tensor(inputs["source"])).pooler_output.numpy()}
+    return make.image_case(hf.SiglipVisionModel(hf.SiglipVisionConfig(**c.vision())))
 
 
 def clip_vision(c):

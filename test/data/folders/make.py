@@ -108,7 +108,8 @@ def results_of(model, inputs):
     """What a model of any kind gives for inputs: arrays by name, f32; rows behind a text's length are 0."""
     with torch.no_grad():
         if "target" not in inputs and inputs["source"].ndim == 4:
-            return dict([named_result(model(pixel_values=torch.tensor(inputs["source"])))])
+            made = model(pixel_values=torch.tensor(inputs["source"]))
+            return {"output": made.pooler_output.numpy()} if isinstance(model, hf.SiglipVisionModel) else dict([named_result(made)])
         if "target" not in inputs:
             return text_results(model, inputs)
         target, mask = ids_of(inputs, "target")
