@@ -436,9 +436,15 @@ def ended(model, c):
 
 
 def siglip(c):
-    """As clip(); texts are filled to their maximum length, and their row is the last."""
+    """As clip(); texts are filled to their maximum length, and their row is the last. With a head, the classes of images."""
+    head = c.head_of(IMAGE_HEADS)
     text = c.bert(pad_token_id=1, bos_token_id=0, eos_token_id=c.vocabulary - 1, projection_size=c.random.randint(4, 40))
-    model = make.randomised(hf.SiglipModel(hf.SiglipConfig(text_config=text, vision_config=c.vision())), 1)
+    config = hf.SiglipConfig(text_config=text, vision_config=c.vision(), num_labels=c.classes)
+    if head != "Model":
+        model, size = make.randomised(hf.SiglipForImageClassification(config), 1), config.vision_config.image_size
+        inputs = {"source": numpy.random.default_rng(1).standard_normal((2, 3, size, size)).astype(numpy.float32)}
+        return model, inputs, make.results_of(model, inputs)
+    model = make.randomised(hf.SiglipModel(config), 1)
     ids = c.random_ids(3, c.positions)
     inputs = {"source": ids, "source.lengths": numpy.full(3, c.positions, numpy.int32)}
     return model, inputs, make.results_of(model, inputs)
@@ -574,7 +580,7 @@ FAMILIES = {
     "phimoe": causal("Phimoe", phimoe, others=()),
     "gpt_oss": causal("GptOss", gpt_oss, others=()),
     "clip": with_heads(["Model"], clip),
-    "siglip": with_heads(["Model"], siglip),
+    "siglip": with_heads(IMAGE_HEADS, siglip),
     "siglip_vision_model": with_heads(["Model"], siglip_vision),
     "gemma3": with_heads(["ForConditionalGeneration"], gemma3_images),
     "clip_text_model": with_heads(CLIP_HEADS, clip_text),

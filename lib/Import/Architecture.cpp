@@ -220,15 +220,20 @@ Status Architecture::check() const {
   return {};
 }
 
+/// The class that the configuration names; empty if it names none.
+std::string Architecture::className() const {
+  const Json classes = config.is_object() ? config.value("architectures", Json()) : Json();
+  const bool isNamed = classes.is_array() && !classes.empty() && classes[0].is_string();
+  return isNamed ? classes[0].get<std::string>() : "";
+}
+
 /// Merges the head for the class name with which the folder was saved.
 Status Architecture::selectHead() {
   Json heads = document.value("heads", Json::object()), named = document.value("head", Json());
   if (!named.is_null() && (!named.is_string() || !heads.contains(named.get<std::string>())))
     return error("head", "expected one of the file's heads, found " + shown(named));
   std::string wanted = named.is_string() ? named.get<std::string>() : "";
-  if (wanted.empty() && config.contains("architectures") && config["architectures"].is_array() &&
-      !config["architectures"].empty() && config["architectures"][0].is_string()) {
-    auto name = config["architectures"][0].get<std::string>();
+  if (const std::string name = className(); wanted.empty() && !name.empty()) {
     size_t suffix = name.rfind("For");
     wanted = suffix == std::string::npos ? "" : name.substr(suffix);
     for (const auto &[head, value] : heads.items()) // CLIPTextModelWithProjection
@@ -268,6 +273,16 @@ Architecture::joinedOf(const Json &json, const std::vector<std::string> &names) 
   return list;
 }
 
+/// The part that alone has the head of the folder's class; empty if there is none.
+std::string Architecture::partOfClass(const Json &parts) const {
+  std::vector<std::string> found;
+  for (const auto &[name, part] : parts.items())
+    for (const auto &[head, ignored] : section(part, "heads").items())
+      if (llvm::StringRef(className()).ends_with(head))
+        found.push_back(name);
+  return found.size() == 1 ? found[0] : "";
+}
+
 /// Selects the wanted part of a file with several models and merges it into the file that it
 /// extends.
 Status Architecture::selectPart(const std::string &wanted) {
@@ -282,13 +297,15 @@ Status Architecture::selectPart(const std::string &wanted) {
   std::vector<std::string> names, left;
   for (const auto &[name, ignored] : parts.items())
     names.push_back(name);
-  std::string chosen = wanted.empty() ? names.front() : wanted;
+  const std::string own = wanted.empty() ? partOfClass(parts) : wanted;
+  std::string chosen = own.empty() ? names.front() : own;
   if (!parts.contains(chosen))
     return usageError("--part: expected " + listText(names, {}, " or ") + ", found " +
                       quotedText(chosen));
   llvm::copy_if(names, std::back_inserter(left), [&](auto &name) { return name != chosen; });
-  others = listText(left);
-  if (wanted.empty() && document.contains("join"))
+  if (own.empty()) // nothing chose
+    others = listText(left);
+  if (own.empty() && document.contains("join"))
     joined = HEDDLE_TRY(joinedOf(document["join"], names));
   Json part = parts[chosen];
   if (!part.is_object() || !part.value("extends", Json()).is_string())

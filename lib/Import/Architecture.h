@@ -165,6 +165,8 @@ private:
                                     const WeightSource &checkpoint);
   Expected<TensorViewRef> byDistance(TensorViewRef view, const Json &json, const std::string &key,
                                      std::span<const int64_t> wanted);
+  std::string className() const;
+  std::string partOfClass(const Json &parts) const;
   Expected<std::vector<std::string>> joinedOf(const Json &json,
                                               const std::vector<std::string> &names) const;
   Expected<TensorViewRef> asExtents(TensorViewRef view, const Json &json, const std::string &key);

@@ -32,10 +32,9 @@ struct Object {
 constexpr const char *rebuildsTensor = "torch._utils._rebuild_tensor_v2",
                      *rebuildsParameter = "torch._utils._rebuild_parameter",
                      *makesDict = "collections.OrderedDict";
-constexpr std::string_view storageKinds[] = {"FloatStorage", "HalfStorage",  "BFloat16Storage",
-                                             "DoubleStorage", "LongStorage", "IntStorage",
-                                             "ShortStorage", "CharStorage",  "ByteStorage",
-                                             "BoolStorage"};
+constexpr std::string_view storageKinds[] = {
+    "FloatStorage", "HalfStorage",  "BFloat16Storage", "DoubleStorage", "LongStorage",
+    "IntStorage",   "ShortStorage", "CharStorage",     "ByteStorage",   "BoolStorage"};
 constexpr std::string_view torchPrefix = "torch.";
 
 /// The class of a storage that a global names; empty: another global.
@@ -48,7 +47,8 @@ std::string_view storageKind(std::string_view global) {
 
 class Machine {
 public:
-  Machine(std::span<const std::byte> bytes, const std::string &place) : bytes(bytes), place(place) {}
+  Machine(std::span<const std::byte> bytes, const std::string &place)
+      : bytes(bytes), place(place) {}
   Expected<std::vector<PickledTensor>> run();
 
 private:
@@ -249,8 +249,7 @@ Status Machine::longNumber() {
   if (!value)
     return damaged();
   const auto unused = static_cast<int>(64 - 8 * *size);
-  const int64_t number =
-      *size == 0 ? 0 : static_cast<int64_t>(*value << unused) >> unused;
+  const int64_t number = *size == 0 ? 0 : static_cast<int64_t>(*value << unused) >> unused;
   push({.kind = Kind::Number, .number = number});
   return {};
 }

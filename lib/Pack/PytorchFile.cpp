@@ -27,11 +27,11 @@ struct StorageType {
   uint64_t bytes; ///< of an element
 };
 /// As in safetensors files, only floats can be read, but a file may contain others.
-constexpr StorageType storageTypes[] = {
-    {"FloatStorage", "f32", 4}, {"HalfStorage", "f16", 2}, {"BFloat16Storage", "bf16", 2},
-    {"DoubleStorage", "f64", 8}, {"LongStorage", "i64", 8}, {"IntStorage", "i32", 4},
-    {"ShortStorage", "i16", 2}, {"CharStorage", "i8", 1}, {"ByteStorage", "u8", 1},
-    {"BoolStorage", "bool", 1}};
+constexpr StorageType storageTypes[] = {{"FloatStorage", "f32", 4},     {"HalfStorage", "f16", 2},
+                                        {"BFloat16Storage", "bf16", 2}, {"DoubleStorage", "f64", 8},
+                                        {"LongStorage", "i64", 8},      {"IntStorage", "i32", 4},
+                                        {"ShortStorage", "i16", 2},     {"CharStorage", "i8", 1},
+                                        {"ByteStorage", "u8", 1},       {"BoolStorage", "bool", 1}};
 
 using Members = std::map<std::string, std::span<const std::byte>, std::less<>>;
 
@@ -86,8 +86,8 @@ Status PytorchFile::add(const PickledTensor &tensor, const Members &members,
     return fail(tensor.name + ": expected a part of its storage of " +
                 std::to_string(tensor.stored) + " elements, found " + std::to_string(*elements) +
                 " from " + std::to_string(tensor.offset));
-  const uint64_t begin = static_cast<uint64_t>(stored.data() - contents.data()) +
-                         tensor.offset * type->bytes;
+  const uint64_t begin =
+      static_cast<uint64_t>(stored.data() - contents.data()) + tensor.offset * type->bytes;
   infos.push_back({tensor.name, type->name, tensor.shape});
   extents.push_back({begin, begin + *elements * type->bytes});
   return {};
@@ -105,8 +105,7 @@ Status PytorchFile::readTensors() {
                   std::string(text.substr(0, 16)));
   }
   std::set<std::string_view> names;
-  const auto pickled =
-      HEDDLE_TRY(pickledTensors(members.find(prefix + "/data.pkl")->second, path));
+  const auto pickled = HEDDLE_TRY(pickledTensors(members.find(prefix + "/data.pkl")->second, path));
   for (const PickledTensor &tensor : pickled) {
     if (!names.insert(tensor.name).second)
       return fail(tensor.name + ": expected each tensor once, found it twice");

@@ -121,7 +121,8 @@ Expected<Entry> Zip::entry(uint64_t &at) const {
 }
 
 Expected<Bytes> Zip::contents(const Entry &entry) const {
-  auto nameSize = field(bytes, entry.header + 26, 2), extraSize = field(bytes, entry.header + 28, 2);
+  auto nameSize = field(bytes, entry.header + 26, 2),
+       extraSize = field(bytes, entry.header + 28, 2);
   if (entry.header > bytes.size() || !begins(bytes, entry.header, zip::localSignature) ||
       !nameSize || !extraSize)
     return cut();

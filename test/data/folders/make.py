@@ -455,6 +455,15 @@ def clip_case(model_class=hf.CLIPModel, seed=1):
     return model, inputs, {"output": texts.numpy()}
 
 
+def siglip_classes():
+    """Classes of images in a folder whose configuration has texts too."""
+    vision = dict(hidden_size=28, num_hidden_layers=1, num_attention_heads=2, intermediate_size=36, image_size=12, patch_size=4)
+    names = {0: "loom", 1: "yarn", 2: "dye"}
+    model = randomised(hf.SiglipForImageClassification(hf.SiglipConfig(text_config=dict(vocab_size=61), vision_config=vision, id2label=names)), 1)
+    inputs = {"source": numpy.random.default_rng(1).standard_normal((2, 3, 12, 12)).astype(numpy.float32)}
+    return model, inputs, results_of(model, inputs)
+
+
 def softmax(values):
     shares = numpy.exp(values - values.max(-1, keepdims=True))
     return shares / shares.sum(-1, keepdims=True)
@@ -944,6 +953,7 @@ CASES = {
     "texts-answers": answers_case,
     "sentences-poolings": lambda: sentence_case(seed=3, poolings=("cls", "max", "mean")),
     "clip": clip_case,
+    "siglip-classes": lambda: on_cpu(siglip_classes()),
     "metaclip_2": lambda: on_cpu(clip_case(hf.MetaClip2Model)),
     "chinese_clip": lambda: on_cpu(clip_case(hf.ChineseCLIPModel)),
     "vit": lambda: image_case(hf.ViTModel(hf.ViTConfig(**VIT), add_pooling_layer=False)),

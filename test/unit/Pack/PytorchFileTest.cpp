@@ -97,9 +97,9 @@ protected:
 };
 
 TEST_F(PytorchFileTest, Tensors) {
-  const std::string pickle = pickleOf(text("w") + tensorOf("0") + text("p") +
-                                      "ctorch._utils\n_rebuild_parameter\n(" + tensorOf("0", 0) +
-                                      "\x88" + "ccollections\nOrderedDict\n)RtR");
+  const std::string pickle =
+      pickleOf(text("w") + tensorOf("0") + text("p") + "ctorch._utils\n_rebuild_parameter\n(" +
+               tensorOf("0", 0) + "\x88" + "ccollections\nOrderedDict\n)RtR");
   for (const bool wide : {false, true}) {
     auto source = openPytorchFile(folder.write(
         "m.bin",
@@ -143,7 +143,8 @@ TEST_F(PytorchFileTest, Storages) {
 }
 
 TEST_F(PytorchFileTest, Files) {
-  const Member pickle{"m/data.pkl", pickleOf(text("w") + tensorOf("0"))}, data{"m/data/0", floats()};
+  const Member pickle{"m/data.pkl", pickleOf(text("w") + tensorOf("0"))},
+      data{"m/data/0", floats()};
   EXPECT_THAT(problem("x"), HasSubstr("m.bin: expected a ZIP file, found another kind of file"));
   EXPECT_THAT(problem(zipOf({data})), HasSubstr("with a member data.pkl, found none"));
   EXPECT_THAT(problem(zipOf({pickle, {"m/data/0", floats(), 8}})),
