@@ -95,6 +95,9 @@ Status PytorchFile::add(const PickledTensor &tensor, const Members &members,
 
 Status PytorchFile::readTensors() {
   contents = file.bytes();
+  if (!contents.empty() && contents[0] == std::byte(0x80)) // a pickle without a ZIP file
+    return fail("expected a file of torch.save since PyTorch 1.6, found one of an earlier version; "
+                "Python converts it: torch.save(torch.load(FILE, weights_only=True), FILE)");
   const Members members = HEDDLE_TRY(storedMembers(contents, path));
   const std::string prefix = HEDDLE_TRY(prefixOf(members));
   if (const auto order = members.find(prefix + "/byteorder"); order != members.end()) {

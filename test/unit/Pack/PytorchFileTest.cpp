@@ -146,6 +146,9 @@ TEST_F(PytorchFileTest, Files) {
   const Member pickle{"m/data.pkl", pickleOf(text("w") + tensorOf("0"))},
       data{"m/data/0", floats()};
   EXPECT_THAT(problem("x"), HasSubstr("m.bin: expected a ZIP file, found another kind of file"));
+  EXPECT_THAT(
+      problem("\x80\2\x8a"),
+      HasSubstr("since PyTorch 1.6, found one of an earlier version; Python converts it: "));
   EXPECT_THAT(problem(zipOf({data})), HasSubstr("with a member data.pkl, found none"));
   EXPECT_THAT(problem(zipOf({pickle, {"m/data/0", floats(), 8}})),
               HasSubstr("'m/data/0': expected a member without compression, found method 8"));
