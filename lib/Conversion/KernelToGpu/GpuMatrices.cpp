@@ -287,13 +287,12 @@ Value GpuMatrices::loadSide(MatrixUnit::Side side, Value row, Value place) {
 }
 
 /// Loads the matrix of rows that begins `place` entries after the start of a part. A lone row is the
-/// matrix's every row.
+/// matrix's every row. Drivers load faster if they know the stride.
 Value GpuMatrices::loadRows(Value place) {
   const int64_t pitch = (rowBlock / kVec4 + 1) * array.perVec4();
-  Value start = e.select(isLone, e.add(place, partOfBlock), place),
-        stride = e.select(isLone, e.constant(0), e.constant(pitch));
-  return unit.load(unit.type(Use::MatrixA), pointer(start), stride,
-                   GpuMatrixUnit::Layout::RowMajor);
+  return multipliesLone ? unit.load(MatrixUnit::Side::Left, /*number=*/0,
+                                    pointer(e.add(place, partOfBlock)), 0)
+                        : unit.load(MatrixUnit::Side::Left, /*number=*/0, pointer(place), pitch);
 }
 
 /// Adds one product of matrices to each matrix of sums of the subgroup.
@@ -386,6 +385,15 @@ void GpuMatrices::multiply(int64_t words) {
   });
 }
 
+/// Multiplies a part of a block, in code of its own for a lone row.
+void GpuMatrices::multiplyRows(int64_t words) {
+  auto multiplyAs = [&](bool isLoneRow) {
+    multipliesLone = isLoneRow;
+    multiply(words);
+  };
+  e.onlyIf(isLone, [&] { multiplyAs(true); }, [&] { multiplyAs(false); });
+}
+
 /// Multiplies a block part by part. Several rows are staged for each part, one part ahead.
 void GpuMatrices::multiplyParts(const KBlock &now) {
   const int64_t whole = now.steps / rowBlock, rest = now.steps % rowBlock,
@@ -407,7 +415,7 @@ void GpuMatrices::multiplyParts(const KBlock &now) {
     });
     fetchPart(e.minimum(e.add(part, e.constant(1)), e.constant(last)));
     partOfBlock = e.mul(part, rowBlock / kVec4 * array.perVec4());
-    multiply(words);
+    multiplyRows(words);
   };
   fetchPart(e.constant(0));
   if (whole)

@@ -86,6 +86,7 @@ private:
   void placeRow();
   void storeRows(GpuMatrixStaging &rows, llvm::ArrayRef<mlir::Value> loaded);
   void multiplyParts(const KBlock &now);
+  void multiplyRows(int64_t words);
   mlir::Value loadRows(mlir::Value place);
   GpuMatrixStaging::End endOfRows();
   int64_t features();
@@ -121,6 +122,7 @@ private:
   /// Rows of the array before the columns.
   int64_t leftRows = 0;
   mlir::Value isLone, areSeveral; ///< whether the launch has one row, if rows are staged in parts
+  bool multipliesLone = false;    ///< whether the emitted products are those of a lone row
   mlir::Value partOfBlock;        ///< start of the part that is multiplied, in entries of the array
   std::optional<GpuMatrixStaging> left, loneRow;
   std::vector<GpuMatrixStaging> rights; ///< one for each product

@@ -54,12 +54,9 @@ Value GpuMatrixUnit::variable(Type type) {
 }
 
 Value GpuMatrixUnit::load(Type type, Value pointer, int64_t stride, Layout layout) {
-  return load(type, pointer, constant(stride), layout);
-}
-
-Value GpuMatrixUnit::load(Type type, Value pointer, Value stride, Layout layout) {
-  return spirv::KHRCooperativeMatrixLoadOp::create(e.builder, e.loc, type, pointer, layout, stride,
-                                                   spirv::MemoryAccessAttr(), IntegerAttr());
+  return spirv::KHRCooperativeMatrixLoadOp::create(e.builder, e.loc, type, pointer, layout,
+                                                   constant(stride), spirv::MemoryAccessAttr(),
+                                                   IntegerAttr());
 }
 
 Value GpuMatrixUnit::multiplyAdd(Value a, Value b, Value c) {

@@ -41,7 +41,6 @@ public:
   /// Loads a matrix whose rows, or columns, are `stride` entries of workgroup memory apart. If
   /// `stride` is 0, all are the same.
   mlir::Value load(Type type, mlir::Value pointer, int64_t stride, Layout layout);
-  mlir::Value load(Type type, mlir::Value pointer, mlir::Value stride, Layout layout);
   /// Returns a * b + c.
   mlir::Value multiplyAdd(mlir::Value a, mlir::Value b, mlir::Value c);
 

@@ -29,10 +29,10 @@
 // CHECK-NEXT: spirv.ControlBarrier
 // CHECK-NEXT: }
 // CHECK-NOT: spirv.ControlBarrier
-// CHECK: %[[STRIDE:.*]] = arith.select %[[LONE]], %c0_i32, %c17_i32
-// CHECK: spirv.KHR.CooperativeMatrixLoad %{{.*}}, %[[STRIDE]], <RowMajor>
-// CHECK: spirv.KHR.CooperativeMatrixMulAdd
-// CHECK: spirv.KHR.CooperativeMatrixMulAdd
+// CHECK: scf.if %[[LONE]] {
+// CHECK-COUNT-2: spirv.KHR.CooperativeMatrixLoad %{{.*}}, %cst0_i32, <RowMajor>
+// CHECK: } else {
+// CHECK-COUNT-2: spirv.KHR.CooperativeMatrixLoad %{{.*}}, %cst17_i32, <RowMajor>
 // CHECK-NOT: spirv.ControlBarrier
 // CHECK: scf.yield %{{.*}} : vector<4xf32>, vector<4xf32>
 func.func @f(%x: tensor<?x4096xf32> {transformer.name = "x", transformer.dims = ["M", 4096]}) -> tensor<?x4096xf32> {
