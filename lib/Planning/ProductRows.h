@@ -48,7 +48,7 @@ struct ProductRow {
 /// The first row that holds. Every case of the mappings staged, few_rows, matrix and
 /// matrix_few_rows has one. HEDDLE_PLAN_ROWS replaces its block, the blocks ahead and the
 /// buffers, for experiments: `matrix/wide=8,1,2;matrix_few_rows=128,1` (bench/gpu-lab). There is one
-/// buffer unless two are given. Results keep their bits.
+/// buffer unless two are given, and no row block. Results keep their bits.
 ProductRow productRow(const ProductCase &product);
 /// Whether products on matrix units may have the widest tiles. No measurement has shown yet from
 /// how many rows on they are faster, so only experiments take them (`matrix/widest=8,1,2`).
