@@ -102,6 +102,10 @@ std::vector<Case> cases() {
         matrix("g", "x", "2x3x8", "8x8") + matrix("u", "x", "2x3x8", "8x8") +
             "%z = transformer.gate %g, %u {activation = #transformer.activation<silu>" + limits +
             "} : tensor<2x3x8xf32>\n");
+  add("gate_of_itself",
+      matrix("g", "x", "2x3x8", "8x8") +
+          "%z = transformer.gate %g, %g {activation = #transformer.activation<silu>} : "
+          "tensor<2x3x8xf32>\n");
   add("softcap", matrix("h", "x", "2x3x8", "8x8") +
                      "%z = transformer.softcap %h {cap = 0.5 : f32} : tensor<2x3x8xf32>\n");
   add("scale", matrix("h", "x", "2x3x8", "8x8") +

@@ -99,11 +99,12 @@ LogicalResult ActivationOp::differentiate(Adjoints &a) {
 }
 
 LogicalResult GateOp::differentiate(Adjoints &a) {
-  for (Value operand : {getGate(), getInput()})
+  for (bool ofGate : {true, false}) { // both operands may be one value
+    Value operand = ofGate ? getGate() : getInput();
     if (a.needs(operand))
       a.add(operand, GateGradientOp::create(a.b, getLoc(), a.of(getResult()), getGate(), getInput(),
-                                            getActivation(), getLimitAttr(), getOffset(),
-                                            /*of_gate=*/operand == getGate()));
+                                            getActivation(), getLimitAttr(), getOffset(), ofGate));
+  }
   return success();
 }
 
