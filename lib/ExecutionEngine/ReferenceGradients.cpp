@@ -46,12 +46,13 @@ static RefTensor meaning(GateGradientOp op, const Lookup &get) {
   const double offset = op.getOffset().convertToDouble();
   for (int64_t n = 0; n < result.size(); ++n) {
     const double g = gate.values[n], u = input.values[n];
-    if (op.getOfGate())
-      result.values[n] *=
-          g > limit ? 0 : slopeOf(op.getActivation(), g) * (std::clamp(u, -limit, limit) + offset);
+    const bool isBeyond = op.getOfGate() ? g > limit : std::fabs(u) > limit;
+    if (isBeyond)
+      result.values[n] = 0; // also of an infinite gradient
+    else if (op.getOfGate())
+      result.values[n] *= slopeOf(op.getActivation(), g) * (std::clamp(u, -limit, limit) + offset);
     else
-      result.values[n] *=
-          std::fabs(u) > limit ? 0 : activate(op.getActivation(), g > limit ? limit : g);
+      result.values[n] *= activate(op.getActivation(), g > limit ? limit : g);
   }
   return result;
 }
