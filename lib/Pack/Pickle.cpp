@@ -12,6 +12,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <string_view>
 #include <unordered_map>
 
@@ -175,8 +176,10 @@ Status Machine::global() {
   return {};
 }
 
-/// ("storage", class, key, device, number of elements)
+/// ("storage", class, key, device, number of elements). Each storage and tensor has a copy of its key,
+/// which torch.save numbers, so keys are short.
 Status Machine::storage() {
+  constexpr size_t longestKey = 64;
   const auto id = pop();
   if (!id || at(*id).kind != Kind::Tuple || at(*id).items.size() != 5)
     return damaged();
@@ -184,7 +187,7 @@ Status Machine::storage() {
   const Object &type = at(items[1]), &key = at(items[2]), &count = at(items[4]);
   const std::string_view kind = type.kind == Kind::Global ? storageKind(type.text) : "";
   if (at(items[0]).text != "storage" || kind.empty() || key.kind != Kind::Text ||
-      count.kind != Kind::Number || count.number < 0)
+      key.text.size() > longestKey || count.kind != Kind::Number || count.number < 0)
     return damaged();
   push({.kind = Kind::Storage, .number = count.number, .text = key.text, .type = kind});
   return {};
@@ -368,6 +371,7 @@ Expected<std::vector<PickledTensor>> Machine::results() {
   if (stack.size() != 1 || at(stack[0]).kind != Kind::Dict)
     return fail("expected a dictionary of tensors, found another object");
   std::vector<PickledTensor> named;
+  std::set<std::string_view> names; // checked before copies: a pickle may name one long text often
   const std::vector<uint32_t> &items = at(stack[0]).items;
   for (size_t i = 0; i < items.size(); i += 2) {
     const Object &key = at(items[i]), &value = at(items[i + 1]);
@@ -375,6 +379,8 @@ Expected<std::vector<PickledTensor>> Machine::results() {
       return fail("expected names of tensors, found another key");
     if (value.kind != Kind::Tensor)
       return fail(quotedText(key.text) + ": expected a tensor, found another object");
+    if (!names.insert(key.text).second)
+      return fail(quotedText(key.text) + ": expected each tensor once, found it twice");
     named.push_back(tensors[static_cast<size_t>(value.number)]);
     named.back().name = key.text;
   }

@@ -27,7 +27,8 @@ struct PickledTensor {
   std::vector<int64_t> strides;
 };
 
-/// The tensors of the dictionary that a pickle makes, in its order. Errors begin with `place`.
+/// The tensors of the dictionary that a pickle makes, in its order, each name once. Errors begin with
+/// `place`.
 Expected<std::vector<PickledTensor>> pickledTensors(std::span<const std::byte> bytes,
                                                     const std::string &place);
 

@@ -14,7 +14,6 @@
 #include "heddle/Support/ZipMembers.h"
 
 #include <algorithm>
-#include <set>
 #include <string_view>
 
 namespace heddle {
@@ -46,17 +45,22 @@ private:
   Status add(const PickledTensor &tensor, const Members &members, const std::string &prefix);
 };
 
-/// Number of elements if they follow each other without gaps; none otherwise.
+/// Number of elements if they follow each other without gaps; none otherwise. The product of all sizes
+/// that are not 0 does not overflow, so later products of some dimensions are safe.
 std::optional<uint64_t> contiguousElements(const PickledTensor &tensor) {
-  uint64_t elements = 1;
-  bool isContiguous = true;
+  uint64_t stride = 1;
+  bool isContiguous = true, isEmpty = false;
   for (size_t i = tensor.shape.size(); i-- > 0;) {
     const auto size = static_cast<uint64_t>(tensor.shape[i]);
-    isContiguous &= size <= 1 || static_cast<uint64_t>(tensor.strides[i]) == elements;
-    if (__builtin_mul_overflow(elements, size, &elements) || elements > uint64_t(INT64_MAX) / 8)
+    isContiguous &= size <= 1 || static_cast<uint64_t>(tensor.strides[i]) == stride;
+    isEmpty |= size == 0;
+    if (__builtin_mul_overflow(stride, std::max<uint64_t>(size, 1), &stride) ||
+        stride > uint64_t(INT64_MAX) / 8)
       return std::nullopt;
   }
-  return isContiguous || elements == 0 ? std::optional(elements) : std::nullopt;
+  if (isEmpty)
+    return 0;
+  return isContiguous ? std::optional(stride) : std::nullopt;
 }
 
 /// The folder within the ZIP file.
@@ -107,13 +111,9 @@ Status PytorchFile::readTensors() {
       return fail("expected numbers in little-endian order, found the byteorder " +
                   std::string(text.substr(0, 16)));
   }
-  std::set<std::string_view> names;
   const auto pickled = HEDDLE_TRY(pickledTensors(members.find(prefix + "/data.pkl")->second, path));
-  for (const PickledTensor &tensor : pickled) {
-    if (!names.insert(tensor.name).second)
-      return fail(tensor.name + ": expected each tensor once, found it twice");
+  for (const PickledTensor &tensor : pickled)
     HEDDLE_TRY(add(tensor, members, prefix));
-  }
   return {};
 }
 

@@ -70,6 +70,14 @@ std::string tensorOf(const std::string &key, int first = 1, const std::string &s
          "t\x89" + "ccollections\nOrderedDict\n)RtR";
 }
 
+/// The same of an empty tensor of three dimensions, two of which have 2^62 rows.
+std::string hugeTensor() {
+  const std::string many = std::string("\x8a\x08") + number(uint64_t(1) << 62, 8);
+  return "ctorch._utils\n_rebuild_tensor_v2\n((" + text("storage") + "ctorch\nFloatStorage\n" +
+         text("0") + text("cpu") + "K\x08tQ" + number('K', 1) + number(0, 1) + "(" + many + many +
+         number('K', 1) + number(0, 1) + "t(K\1K\1K\1t\x89" + "ccollections\nOrderedDict\n)RtR";
+}
+
 /// A pickle of a dictionary with these entries, which has attributes.
 std::string pickleOf(const std::string &entries) {
   return "\x80\2ccollections\nOrderedDict\n)Rq\1(" + entries + "u}" + text("_metadata") + "h\1sb.";
@@ -126,7 +134,7 @@ TEST_F(PytorchFileTest, OtherObjects) {
               HasSubstr("'epoch': expected a tensor, found another object"));
   EXPECT_THAT(problemOf(pickleOf("K\3K\3")), HasSubstr("expected names of tensors"));
   EXPECT_THAT(problemOf(pickleOf(text("w") + tensorOf("0") + text("w") + tensorOf("0"))),
-              HasSubstr("w: expected each tensor once, found it twice"));
+              HasSubstr("'w': expected each tensor once, found it twice"));
   for (const char *cut : {"\x80\2", "\x80\2u.", "\x80\2R.", "\x80\2h\5.", "\x80\2}K\1s."})
     EXPECT_THAT(problemOf(cut), HasSubstr("found a damaged one")) << cut;
 }
@@ -140,6 +148,10 @@ TEST_F(PytorchFileTest, Storages) {
               HasSubstr("w: expected a part of its storage of 8 elements, found 6 from 3"));
   EXPECT_THAT(problemOf(pickleOf(text("w") + tensorOf("0", 0, "K\1K\2"))),
               HasSubstr("w: expected elements one after another, found other strides"));
+  EXPECT_THAT(problemOf(pickleOf(text("w") + hugeTensor())),
+              HasSubstr("w: expected elements one after another, found other strides"));
+  EXPECT_THAT(problemOf(pickleOf(text("w") + tensorOf(std::string(65, '0')))),
+              HasSubstr("found a damaged one"));
 }
 
 TEST_F(PytorchFileTest, Files) {
