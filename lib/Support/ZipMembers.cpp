@@ -113,9 +113,11 @@ Expected<Entry> Zip::entry(uint64_t &at) const {
   const Bytes name = bytes.subspan(at + fixed, nameSize);
   found.name.assign(reinterpret_cast<const char *>(name.data()), name.size());
   widen(found, bytes.subspan(at + fixed + nameSize, extraSize));
-  if (*number(10, 2) != zip::methodStored || found.size != found.stored)
+  if (*number(10, 2) != zip::methodStored)
     return fail(quotedText(found.name) + ": expected a member without compression, found method " +
                 std::to_string(*number(10, 2)));
+  if (found.size != found.stored)
+    return cut();
   at += fixed + nameSize + extraSize + comment;
   return found;
 }
