@@ -128,14 +128,14 @@ static Expected<EncodedText> tokenized(const TextSide &side, std::string_view te
     tokens = HEDDLE_TRY(encode());
     encoded.cut = count - static_cast<int64_t>(tokens.size());
   }
+  if (side.length && !context.uncut) { // attention does not mask padding
+    options.padding = Padding{.length = side.length, .id = side.padding};
+    tokens = HEDDLE_TRY(encode());
+  }
   for (size_t i = 0; side.language && i < tokens.size(); ++i)
     if (tokens.special[i] && std::ranges::count(side.languages, tokens.ids[i]))
       tokens.ids[i] = *side.language;
   encoded.ids = std::move(tokens.ids);
-  if (side.length && !context.uncut) { // padding that attention does not mask
-    encoded.ids.resize(static_cast<size_t>(*side.length), side.padding);
-    tokens.typeIds.resize(encoded.ids.size(), 0);
-  }
   encoded.leftOut = std::min(context.leftOut, static_cast<int64_t>(encoded.ids.size()));
   encoded.tokens = std::move(tokens);
   return encoded;
