@@ -52,8 +52,7 @@ static constexpr ProductRow rows[] = {
      "gpu-static: one row f32: rate"},
     {Mapping::MatrixFewRows, Width::Narrow, true, true, either, 0, 0, 128, 1, 1, 0,
      "few columns are few workgroups, which load twice as much at once; the chains of groups take "
-     "the "
-     "registers of a second block",
+     "the registers of a second block",
      "gpu: product int8, 1 row, 2,048 columns"},
     {Mapping::MatrixFewRows, either, true, true, either, 0, 0, 64, 1, 1, 0,
      "few rows are bound by loading weights; the chains of groups take the registers of a second "
@@ -61,8 +60,7 @@ static constexpr ProductRow rows[] = {
      "gpu: llama int8, a token"},
     {Mapping::MatrixFewRows, either, either, either, either, 0, 0, 512, 1, 1, 0,
      "few rows are bound by the latency of loads: blocks of 32 KiB are few, and a lone row is "
-     "stored "
-     "once",
+     "stored once",
      "gpu-static: one row f16, ampere: barriers", 64},
 };
 

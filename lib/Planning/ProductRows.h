@@ -23,8 +23,7 @@ struct ProductCase {
   kernel::Mapping mapping;
   Width width = Width::Wide;
   bool isCode = false; ///< the weights are codes
-  /// Rows have another type than the weights: they are rounded, or are bytes for weights of int4. In
-  /// a variant for few rows, also rows of codes.
+  /// Rows have another type than the weights: they are rounded, or are bytes for weights of int4.
   bool isRounded = false;
   bool hasSeveral = false; ///< a row of a tile holds the sums of several products
 };

@@ -91,7 +91,8 @@ static bool writesTo(const Program &program, const Function &function, const std
   });
 }
 
-/// Launches may share memory for rounded rows, so one that rounds needs it.
+/// Finds the memory for rounded rows that no launch needs. Launches may share a buffer, which is used
+/// if one of them rounds rows or reads rounded ones.
 void FunctionLayout::findUnused() {
   unused.assign(function->buffers.size(), false);
   for (bool rounds : {false, true})

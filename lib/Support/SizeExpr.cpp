@@ -169,8 +169,8 @@ bool SizeExpr::isMultipleOf(int64_t factor) const {
   }
 }
 
-/// Rewrites without values: chains, x / 1, quotients of quotients, roundup of a multiple, x - x, min and max of equal
-/// operands. None if no rewrite applies.
+/// Rewrites without values: chains, x / 1, quotients of quotients, roundup of a multiple, x - x, min
+/// and max of equal operands. None if no rewrite applies.
 std::optional<SizeExpr> SizeExpr::simplify(char op, const SizeExpr &a, const SizeExpr &b) {
   switch (op) {
   case Op::Add:

@@ -43,7 +43,8 @@ Status Trainer::begin() {
   const std::string file = stateFile().string();
   at = HEDDLE_TRY(readRunState(file));
   HEDDLE_TRY(checkSameRun(at, identity, file));
-  // Without comparable or without saved weights, the next measured weights are the best ones.
+  // If the measures cannot be compared, or the weights are gone, the next measured weights are the
+  // best ones.
   if (!at.identity.recipe.measure.isComparableTo(identity.recipe.measure) || !hasWeights())
     at.best = std::nullopt;
   at.identity = std::move(identity);
@@ -159,7 +160,8 @@ Expected<RunEnd> Trainer::run() {
       return RunEnd::Interrupted;
     }
   }
-  // An ended run whose weights were deleted has only those of its last step.
+  // If the weights of an ended run were deleted, those of its last step replace them. Earlier ones are
+  // lost, even if they were better.
   if (!hasWeights())
     HEDDLE_TRY(training.save(weightsFile().string()));
   HEDDLE_TRY(save());

@@ -159,7 +159,8 @@ bool ProgramBuilder::isRounded(kernel::LaunchOp op) const {
   return op.getRounded() && rounded.contains(op.getKernel());
 }
 
-/// Whether a buffer is not only memory for rounded rows that no variant takes.
+/// Whether a buffer is a part of the program: all are, except for memory for rounded rows that no
+/// variant takes.
 bool ProgramBuilder::isUsed(kernel::BufferOp op) const {
   return op->use_empty() || llvm::any_of(op->getUses(), [&](OpOperand &use) {
            auto launch = dyn_cast<kernel::LaunchOp>(use.getOwner());

@@ -87,10 +87,8 @@ LogicalResult placeMatrices(kernel::FuncOp func, const GpuTarget &target, GpuPla
 
 //===- Sizes --------------------------------------------------------------===//
 
-/// Returns the array of a kernel. It holds the plan's buffers of a block of both sides, or a row of
-/// matrices of sums for each subgroup.
-/// Rows of the array that the rows of the tile take; rows have the length of a block. Parts of several
-/// rows, or a lone row, take the place of fewer rows.
+/// Returns the number of the array's rows, which have the length of a block, that the rows of the tile
+/// take. With a row block, they take only as many as parts of all rows or one whole row need.
 static int64_t leftRowsOf(const GpuPlacement &placement) {
   const int64_t rows = placement.ty * placement.rows;
   if (!placement.rowBlock)
@@ -99,6 +97,8 @@ static int64_t leftRowsOf(const GpuPlacement &placement) {
   return llvm::divideCeil(std::max(parts, lone), placement.block / kVec4 + 1);
 }
 
+/// Returns the array of a kernel. It holds the plan's buffers of a block of both sides, or a row of
+/// matrices of sums for each subgroup.
 static MatrixArray arrayOf(const GpuPlacement &placement, int64_t perWord) {
   const MatrixShape &shape = *placement.matrix;
   const int64_t pitch = placement.block / kVec4 + 1,
@@ -286,8 +286,8 @@ Value GpuMatrices::loadSide(MatrixUnit::Side side, Value row, Value place) {
   return unit.load(side, /*number=*/0, pointer(start), pitch);
 }
 
-/// Loads the matrix of rows that begins `place` entries after the start of a part. A lone row is the
-/// matrix's every row. Drivers load faster if they know the stride.
+/// Loads the matrix of rows that begins `place` entries after the start of a part. With a stride of 0,
+/// each row of the matrix is the lone row. Drivers load faster if the stride is a constant.
 Value GpuMatrices::loadRows(Value place) {
   const int64_t pitch = (rowBlock / kVec4 + 1) * array.perVec4();
   return multipliesLone ? unit.load(MatrixUnit::Side::Left, /*number=*/0,

@@ -256,7 +256,7 @@ void GpuMatrixStaging::scaleRows(const End &end) {
   }
 }
 
-/// This invocation has stored the powers of two of its rows, so it waits for no other.
+/// This invocation has itself stored the powers of two that it loads, so there is no barrier.
 void GpuMatrixStaging::takeFactors() {
   for (Slot &slot : slots)
     slot.factor = e.asFloats(e.sub(e.constant(kInverse), e.asWords(scaleOf(slot.line))));
