@@ -135,7 +135,7 @@ static Expected<FolderFiles> filesOf(const fs::path &model, const fs::path &fold
   FolderFiles files;
   for (const std::string &name : names) {
     StringRef extension = llvm::StringRef(name).rsplit('.').second;
-    if (extension == "safetensors" || extension == "bin" || extension == "pt") {
+    if (extension == "safetensors" || extension == "bin") {
       files.weights.push_back(name);
     } else if (extension == "json" || extension == "txt" || extension == "model" ||
                extension == "spm" || extension == "jinja") {
