@@ -277,8 +277,8 @@ Architecture::joinedOf(const Json &json, const std::vector<std::string> &names) 
 std::string Architecture::partOfClass(const Json &parts) const {
   std::vector<std::string> found;
   for (const auto &[name, part] : parts.items())
-    for (const auto &[head, ignored] : section(part, "heads").items())
-      if (llvm::StringRef(className()).ends_with(head))
+    for (const auto &[head, value] : section(part, "heads").items())
+      if (!value.is_null() && llvm::StringRef(className()).ends_with(head))
         found.push_back(name);
   return found.size() == 1 ? found[0] : "";
 }
