@@ -66,7 +66,8 @@ static Expected<std::optional<double>> numberOf(const WeightSource &checkpoint, 
   return std::optional<double>(number);
 }
 
-/// Takes the factor of cosines, which the checkpoint stores as a logarithm, and what is added.
+/// Takes the factor of cosines, which the checkpoint stores as a logarithm, and the number that is
+/// added to their product.
 static Status takeScale(TextFacts &facts, const std::string &root) {
   FolderModel folder = HEDDLE_TRY(FolderModel::open(root));
   const auto checkpoint = HEDDLE_TRY(folder.openWeights());
