@@ -125,11 +125,11 @@ Expected<std::unique_ptr<WeightSource>> openCheckpoint(const std::string &folder
                           conversionHint(className, other));
     const bool isAdapter = isThere(fs::path(folder) / "adapter_config.json");
     return inputError(folder +
-                      ": expected model.safetensors or model.safetensors.index.json, "
-                      "found " +
+                      ": expected model.safetensors, model.safetensors.index.json or "
+                      "pytorch_model.bin, found " +
                       (isAdapter ? "an adapter, which peft merges into its model: "
                                    "merge_and_unload().save_pretrained(FOLDER)"
-                                 : "neither"));
+                                 : "none"));
   }
   files.push_back(*found);
   if (!found->ends_with(".json"))

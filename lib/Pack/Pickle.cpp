@@ -24,26 +24,24 @@ enum class Kind : uint8_t { Other, Number, Text, Tuple, List, Dict, Global, Stor
 
 struct Object {
   Kind kind = Kind::Other;
-  int64_t number = 0;          ///< of a storage its elements; of a tensor its index
-  std::string text;            ///< of a global its name; of a storage its key
-  std::string_view type;       ///< of a storage
-  std::vector<uint32_t> items; ///< of a dictionary keys and values in turn
+  int64_t number = 0;                ///< of a storage its elements; of a tensor its index
+  std::string text;                  ///< of a global its name; of a storage its key
+  const StorageType *type = nullptr; ///< of a storage
+  std::vector<uint32_t> items;       ///< of a dictionary keys and values in turn
 };
 
 constexpr const char *rebuildsTensor = "torch._utils._rebuild_tensor_v2",
                      *rebuildsParameter = "torch._utils._rebuild_parameter",
                      *makesDict = "collections.OrderedDict";
-constexpr std::string_view storageKinds[] = {
-    "FloatStorage", "HalfStorage",  "BFloat16Storage", "DoubleStorage", "LongStorage",
-    "IntStorage",   "ShortStorage", "CharStorage",     "ByteStorage",   "BoolStorage"};
 constexpr std::string_view torchPrefix = "torch.";
 
-/// The class of a storage that a global names; empty: another global.
-std::string_view storageKind(std::string_view global) {
+/// The class of storages that a global names; null: another global.
+const StorageType *storageType(std::string_view global) {
   if (!global.starts_with(torchPrefix))
-    return {};
-  const auto *found = std::ranges::find(storageKinds, global.substr(torchPrefix.size()));
-  return found == std::end(storageKinds) ? std::string_view() : *found;
+    return nullptr;
+  const auto *found =
+      std::ranges::find(storageTypes, global.substr(torchPrefix.size()), &StorageType::kind);
+  return found == std::end(storageTypes) ? nullptr : found;
 }
 
 class Machine {
@@ -169,7 +167,7 @@ Status Machine::global() {
     return damaged();
   std::string whole = *module + "." + *name;
   if (whole != rebuildsTensor && whole != rebuildsParameter && whole != makesDict &&
-      storageKind(whole).empty())
+      !storageType(whole))
     return fail("expected a dictionary of tensors, found " + quotedText(whole) +
                 ", which is not read");
   push({.kind = Kind::Global, .text = std::move(whole)});
@@ -185,11 +183,11 @@ Status Machine::storage() {
     return damaged();
   const std::vector<uint32_t> items = at(*id).items;
   const Object &type = at(items[1]), &key = at(items[2]), &count = at(items[4]);
-  const std::string_view kind = type.kind == Kind::Global ? storageKind(type.text) : "";
-  if (at(items[0]).text != "storage" || kind.empty() || key.kind != Kind::Text ||
+  const StorageType *known = type.kind == Kind::Global ? storageType(type.text) : nullptr;
+  if (at(items[0]).text != "storage" || !known || key.kind != Kind::Text ||
       key.text.size() > longestKey || count.kind != Kind::Number || count.number < 0)
     return damaged();
-  push({.kind = Kind::Storage, .number = count.number, .text = key.text, .type = kind});
+  push({.kind = Kind::Storage, .number = count.number, .text = key.text, .type = known});
   return {};
 }
 
@@ -215,7 +213,7 @@ Status Machine::rebuild(const std::vector<uint32_t> &arguments) {
   if (stored.kind != Kind::Storage || offset.kind != Kind::Number || offset.number < 0 || !shape ||
       !strides || shape->size() != strides->size())
     return damaged();
-  PickledTensor tensor{.kind = std::string(stored.type),
+  PickledTensor tensor{.type = stored.type,
                        .storage = stored.text,
                        .stored = static_cast<uint64_t>(stored.number),
                        .offset = static_cast<uint64_t>(offset.number),

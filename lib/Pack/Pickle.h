@@ -12,14 +12,28 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace heddle {
 
+/// A class of storages in the module torch.
+struct StorageType {
+  std::string_view kind;
+  const char *name; ///< of the element type in Heddle
+  uint64_t bytes;   ///< of an element
+};
+/// As in safetensors files, only floats can be read, but a file may contain others.
+inline constexpr StorageType storageTypes[] = {
+    {"FloatStorage", "f32", 4},  {"HalfStorage", "f16", 2}, {"BFloat16Storage", "bf16", 2},
+    {"DoubleStorage", "f64", 8}, {"LongStorage", "i64", 8}, {"IntStorage", "i32", 4},
+    {"ShortStorage", "i16", 2},  {"CharStorage", "i8", 1},  {"ByteStorage", "u8", 1},
+    {"BoolStorage", "bool", 1}};
+
 /// A tensor of a dictionary: a part of a storage.
 struct PickledTensor {
   std::string name;
-  std::string kind;           ///< the storage's class, such as FloatStorage
+  const StorageType *type = nullptr;
   std::string storage;        ///< its key
   uint64_t stored = 0;        ///< elements of the storage
   uint64_t offset = 0;        ///< of the tensor's first element

@@ -20,18 +20,6 @@ namespace heddle {
 
 namespace {
 
-struct StorageType {
-  std::string_view kind;
-  const char *name;
-  uint64_t bytes; ///< of an element
-};
-/// As in safetensors files, only floats can be read, but a file may contain others.
-constexpr StorageType storageTypes[] = {{"FloatStorage", "f32", 4},     {"HalfStorage", "f16", 2},
-                                        {"BFloat16Storage", "bf16", 2}, {"DoubleStorage", "f64", 8},
-                                        {"LongStorage", "i64", 8},      {"IntStorage", "i32", 4},
-                                        {"ShortStorage", "i16", 2},     {"CharStorage", "i8", 1},
-                                        {"ByteStorage", "u8", 1},       {"BoolStorage", "bool", 1}};
-
 using Members = std::map<std::string, std::span<const std::byte>, std::less<>>;
 
 class PytorchFile : public FileTensors {
@@ -74,7 +62,7 @@ Expected<std::string> PytorchFile::prefixOf(const Members &members) const {
 
 Status PytorchFile::add(const PickledTensor &tensor, const Members &members,
                         const std::string &prefix) {
-  const auto *type = std::ranges::find(storageTypes, tensor.kind, &StorageType::kind);
+  const StorageType *type = tensor.type;
   const auto member = members.find(prefix + "/data/" + tensor.storage);
   if (member == members.end())
     return fail(tensor.name + ": expected the storage " + tensor.storage + ", found none");
