@@ -63,6 +63,9 @@ static Expected<std::optional<double>> numberOf(const WeightSource &checkpoint, 
   HEDDLE_TRY(checkpoint.checkReadable(index));
   float number = 0;
   checkpoint.read(index, 0, std::span(&number, 1));
+  if (!std::isfinite(number))
+    return inputError(checkpoint.name() + ": " + name + ": expected a finite number, found " +
+                      std::to_string(number));
   return std::optional<double>(number);
 }
 
