@@ -42,8 +42,7 @@ static constexpr ProductRow rows[] = {
      "gpu-static: product, level 2: waves"},
     {Mapping::Matrix, Width::Widest, either, either, either, 8, 16, 8, 1, 2, 0,
      "a subgroup holds 64 x 64 sums and so multiplies twice for each matrix that it loads; with "
-     "two "
-     "buffers a block takes one barrier",
+     "two buffers a block takes one barrier",
      "gpu-static: product f16, ampere: matrix loads"},
     {Mapping::Matrix, either, either, either, either, 8, 8, 16, 1, 1, 0,
      "an invocation holds 8 x 8 sums of a matrix unit", "gpu-static: product f16, level 2: rate"},
@@ -53,11 +52,11 @@ static constexpr ProductRow rows[] = {
     {Mapping::MatrixFewRows, Width::Narrow, true, true, either, 0, 0, 128, 1, 1, 0,
      "few columns are few workgroups, which load twice as much at once; the chains of groups take "
      "the registers of a second block",
-     "gpu: product int8, 1 row, 2,048 columns"},
+     "gpu: product int4, 1 row, 2,048 columns"},
     {Mapping::MatrixFewRows, either, true, true, either, 0, 0, 64, 1, 1, 0,
      "few rows are bound by loading weights; the chains of groups take the registers of a second "
      "block",
-     "gpu: llama int8, a token"},
+     "gpu: llama int4, a token"},
     {Mapping::MatrixFewRows, either, either, either, either, 0, 0, 512, 1, 1, 0,
      "few rows are bound by the latency of loads: blocks of 32 KiB are few, and a lone row is "
      "stored once",
