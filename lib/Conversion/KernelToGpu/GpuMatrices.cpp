@@ -94,7 +94,7 @@ static int64_t leftRowsOf(const GpuPlacement &placement) {
   if (!placement.rowBlock)
     return rows;
   const int64_t parts = rows * (placement.rowBlock / kVec4 + 1), lone = placement.block / kVec4;
-  return llvm::divideCeil(std::max(parts, lone), placement.block / kVec4 + 1);
+  return static_cast<int64_t>(llvm::divideCeil(std::max(parts, lone), placement.block / kVec4 + 1));
 }
 
 /// Returns the array of a kernel. It holds the plan's buffers of a block of both sides, or a row of
@@ -200,7 +200,7 @@ void GpuMatrices::placeSides() {
     GpuMatrixStaging &right = rights.emplace_back(
         e, e.view(product.getRhs()), GpuMatrixStaging::Block{columns(), block / kVec4}, array);
     right.placePanels([&, product = product](Value panel) { return startOfPanel(product, panel); },
-                      leftRows + number * columns());
+                      leftRows + static_cast<int64_t>(number) * columns());
   }
   if (rowBlock < block)
     placeRow();
@@ -397,7 +397,7 @@ void GpuMatrices::multiplyRows(int64_t words) {
 /// Multiplies a block part by part. Several rows are staged for each part, one part ahead.
 void GpuMatrices::multiplyParts(const KBlock &now) {
   const int64_t whole = now.steps / rowBlock, rest = now.steps % rowBlock,
-                last = llvm::divideCeil(now.steps, rowBlock) - 1;
+                last = static_cast<int64_t>(llvm::divideCeil(now.steps, rowBlock)) - 1;
   const GpuMatrixStaging::End ofLeft = endOfRows();
   Registers loaded(left->loads(), spirv::ConstantOp::getZero(e.vec4Type(), loc, builder));
   auto fetchPart = [&](Value part) {
