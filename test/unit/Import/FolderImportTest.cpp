@@ -464,7 +464,9 @@ TEST_F(FolderImportTest, Checkpoints) {
     return model ? "no error" : withoutFolder(model.error().message);
   };
   std::filesystem::remove(folder + "/model.safetensors");
-  EXPECT_THAT(imported(), HasSubstr("expected model.safetensors or model."));
+  EXPECT_THAT(
+      imported(),
+      HasSubstr("expected model.safetensors, model.safetensors.index.json or pytorch_model.bin"));
   write("pytorch_model.bin", "x");
   EXPECT_THAT(imported(), HasSubstr("pytorch_model.bin: expected a ZIP file, found another kind"));
   std::filesystem::remove(folder + "/pytorch_model.bin");
