@@ -11,7 +11,7 @@ NAMES = {"self_attn.q_proj": "attn_q", "self_attn.k_proj": "attn_k", "self_attn.
          "mlp.gate_proj": "ffn_gate", "mlp.up_proj": "ffn_up", "mlp.down_proj": "ffn_down", "input_layernorm": "attn_norm",
          "post_attention_layernorm": "ffn_norm", "self_attn.q_norm": "attn_q_norm", "self_attn.k_norm": "attn_k_norm"}
 OUTER = {"model.embed_tokens": "token_embd", "model.norm": "output_norm", "lm_head": "output"}
-FILE_TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q4_1": 3, "q8_0": 7, "q4_k_m": 15}  # llama_ftype
+FILE_TYPES = {"f32": 0, "f16": 1, "q4_0": 2, "q4_1": 3, "q8_0": 7, "q4_k_m": 15, "bf16": 32}  # llama_ftype
 
 
 def name_of(tensor):
@@ -27,7 +27,7 @@ def in_pairs(bits, heads):
     return bits.reshape(heads, 2, -1, bits.shape[1]).swapaxes(1, 2).reshape(bits.shape)
 
 
-def write_metadata(writer, shape):
+def write_metadata(writer, shape, file_type):
     writer.add_vocab_size(shape.words)
     writer.add_context_length(language.LIMIT)
     writer.add_embedding_length(shape.size)
@@ -41,13 +41,20 @@ def write_metadata(writer, shape):
     writer.add_rope_freq_base(checkpoints.BASE)
     writer.add_layer_norm_rms_eps(checkpoints.EPSILON)
     writer.add_tokenizer_model("none")  # ids in, logits out
-    writer.add_file_type(32)  # mostly bf16
+    writer.add_file_type(file_type)
+
+
+def finish(writer):
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
 
 
 def write_bf16(path, shape, home):
     import gguf
     writer = gguf.GGUFWriter(str(path), shape.family)
-    write_metadata(writer, shape)
+    write_metadata(writer, shape, FILE_TYPES["bf16"])
     tensors = checkpoints.Tensors(home)
     for name in tensors.names():
         bits = tensors.bits(name)
@@ -57,10 +64,7 @@ def write_bf16(path, shape, home):
         if shape.family == "llama" and name.endswith(("q_proj.weight", "k_proj.weight")):
             bits = in_pairs(bits, shape.heads if "q_proj" in name else shape.kv)
         writer.add_tensor(name_of(name), numpy.ascontiguousarray(bits).view(numpy.uint8), raw_dtype=gguf.GGMLQuantizationType.BF16)
-    writer.write_header_to_file()
-    writer.write_kv_data_to_file()
-    writer.write_tensors_to_file()
-    writer.close()
+    finish(writer)
 
 
 def quantise(source, path, kind):
