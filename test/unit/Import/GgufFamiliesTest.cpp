@@ -40,6 +40,25 @@ struct Family {
   std::map<std::string, std::vector<float>> extra = {}; ///< tensors that are not in the folder
   std::string title = {};
 };
+
+/// A folder of GLM 4 with experts; `keys` has their number and their groups.
+Family glm4Moe(const std::string &folder, Json keys) {
+  keys.update({{"expert_used_count", 2},
+               {"expert_feed_forward_length", 16},
+               {"expert_shared_count", 1},
+               {"expert_gating_func", 2},
+               {"expert_weights_norm", true},
+               {"expert_weights_scale", 1.5},
+               {"leading_dense_block_count", 1},
+               {"rope.dimension_count", 6},
+               {"nextn_predict_layers", 0}});
+  return {.folder = folder,
+          .arch = "glm4moe",
+          .keys = std::move(keys),
+          .names = {{"post_attention_layernorm", "post_attention_norm"},
+                    {"mlp.gate.correction", "exp_probs_b"}}};
+}
+
 void PrintTo(const Family &family, std::ostream *out) { *out << family.folder; }
 
 /// Stems of names, without layer prefixes and suffixes.
@@ -293,36 +312,9 @@ std::vector<Family> families() {
                 {"leading_dense_block_count", 1},
                 {"interleave_moe_layer_step", 1}},
        .names = {{"mlp.moe_statics", "exp_probs_b"}}},
-      {.folder = "glm4_moe",
-       .arch = "glm4moe",
-       .keys = {{"expert_count", 5},
-                {"expert_used_count", 2},
-                {"expert_feed_forward_length", 16},
-                {"expert_shared_count", 1},
-                {"expert_gating_func", 2},
-                {"expert_weights_norm", true},
-                {"expert_weights_scale", 1.5},
-                {"leading_dense_block_count", 1},
-                {"rope.dimension_count", 6},
-                {"nextn_predict_layers", 0}},
-       .names = {{"post_attention_layernorm", "post_attention_norm"},
-                 {"mlp.gate.correction", "exp_probs_b"}}},
-      {.folder = "glm4_moe-groups",
-       .arch = "glm4moe",
-       .keys = {{"expert_count", 6},
-                {"expert_used_count", 2},
-                {"expert_group_count", 3},
-                {"expert_group_used_count", 2},
-                {"expert_feed_forward_length", 16},
-                {"expert_shared_count", 1},
-                {"expert_gating_func", 2},
-                {"expert_weights_norm", true},
-                {"expert_weights_scale", 1.5},
-                {"leading_dense_block_count", 1},
-                {"rope.dimension_count", 6},
-                {"nextn_predict_layers", 0}},
-       .names = {{"post_attention_layernorm", "post_attention_norm"},
-                 {"mlp.gate.correction", "exp_probs_b"}}},
+      glm4Moe("glm4_moe", {{"expert_count", 5}}),
+      glm4Moe("glm4_moe-groups",
+              {{"expert_count", 6}, {"expert_group_count", 3}, {"expert_group_used_count", 2}}),
       {.folder = "hunyuan_v1_moe",
        .arch = "hunyuan-moe",
        .keys = {{"expert_count", 5},
