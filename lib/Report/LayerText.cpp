@@ -103,7 +103,7 @@ std::string traceLines(func::FuncOp body, const Dimensions &dims, bool all) {
     width = std::max(width, line.name.size());
     layers.push_back(layerOf(line.name).str());
     std::string &text = shapes.emplace_back("  ");
-    // Of a long line, the first shapes and the last one suffice.
+    // A long line has its first shapes and its last one.
     constexpr size_t most = 6, first = 3;
     const bool isCut = !all && line.shapes.size() > most;
     for (auto [i, shape] : llvm::enumerate(line.shapes))

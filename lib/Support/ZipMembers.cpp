@@ -100,7 +100,7 @@ void Zip::widen(Entry &entry, Bytes extra) const {
   }
 }
 
-/// Reads the entry at `at`, and moves `at` behind it.
+/// Reads the entry at `at`, and moves `at` to the entry after it.
 Expected<Entry> Zip::entry(uint64_t &at) const {
   constexpr uint64_t fixed = 46;
   auto number = [&](uint64_t place, size_t count) { return field(bytes, at + place, count); };

@@ -82,7 +82,7 @@ private:
   void multiplyStep(mlir::Value place);
   mlir::Value loadSide(MatrixUnit::Side side, mlir::Value row, mlir::Value place);
 
-  // Blocks of which workgroup memory holds the rows in parts.
+  // Blocks whose rows are staged part by part.
   void placeRow();
   void storeRows(GpuMatrixStaging &rows, llvm::ArrayRef<mlir::Value> loaded);
   void multiplyParts(const KBlock &now);
